@@ -1,0 +1,138 @@
+"""The record of an op: forward, infer and one gradient rule per input, each stated once for both modes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from d2s.core.interpreter import bind
+from d2s.core.spec import TensorSpec
+
+Rule = Callable[..., Any]
+
+OP_TABLE: dict[str, Op] = {}
+
+
+class Op:
+    """One operator.
+
+    Parameters
+    ----------
+    name : str
+        Unique name; the name of the operator in a Program.
+    forward : callable
+        NumPy arrays (positional) and attributes (keyword) to an array, or to a tuple of arrays.  Never writes to
+        its arguments; may return a view of them.
+    infer : callable
+        The same signature on `TensorSpec`; returns the spec (or tuple of specs) of the result, or raises
+        `ShapeError` or `DTypeError`.  Must agree with what `forward` accepts and gives.
+    saves : tuple of str
+        Names of the tensor parameters, and "out", whose *values* the gradient rules read.  Rules get a
+        `TensorSpec` in place of every input that is not saved, and None in place of an unsaved `out`.
+    """
+
+    __slots__ = ("__doc__", "forward", "infer", "joint_rule", "name", "parameters", "random", "rules", "saves",
+                 "saves_out", "template", "variadic")
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Any],
+        infer: Callable[..., Any],
+        saves: Sequence[str] = (),
+        random: bool = False,
+        template: str | None = None,
+    ) -> None:
+        signature = inspect.signature(forward).parameters.values()
+        self.name = name
+        self.forward = forward
+        self.infer = infer
+        self.parameters = tuple(p.name for p in signature if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in signature)
+        self.saves_out = "out" in saves
+        # A variadic op (concat, stack) saves all of its inputs or none.
+        self.saves = tuple(name in saves for name in self.parameters)
+        self.random = random
+        self.template = template
+        self.rules: tuple[Rule | None, ...] = ()
+        self.joint_rule: Rule | None = None
+        self.__doc__ = forward.__doc__
+
+    def vjp(self, *rules: Rule | None) -> None:
+        """Set the gradient rules, one per tensor input: ``rule(g, out, *inputs, **attrs) -> gradient``.
+
+        Rules are written in d2s ops, so the eager tape evaluates them and `append_backward` records them.  A rule
+        may return a gradient of the broadcast shape: the walkers un-broadcast it.  For an op with several outputs
+        `g` and `out` are tuples; gradients that did not arrive are zeros.  None: not differentiable there.
+        """
+        self.rules = rules
+
+    def vjp_all(self, rule: Rule) -> None:
+        """Set one rule for all inputs: ``rule(g, out, *inputs, needs, **attrs) -> tuple``.
+
+        `needs` holds one bool per input; where it is False, None may be returned.
+        """
+        self.joint_rule = rule
+
+    @property
+    def is_differentiable(self) -> bool:
+        return self.joint_rule is not None or any(rule is not None for rule in self.rules)
+
+    def differentiates(self, index: int) -> bool:
+        """True if there is a gradient rule for input `index`."""
+        if self.joint_rule is not None:
+            return True
+        return index < len(self.rules) and self.rules[index] is not None
+
+    def saves_input(self, index: int, name: str = "") -> bool:
+        """True if the gradient rules read the value of input `index`."""
+        return self.saves[index] if index < len(self.saves) else False
+
+    def gradients(self, g: Any, out: Any, inputs: Sequence[Any], attrs: dict[str, Any], needs: Sequence[bool]) -> list[Any]:
+        """Gradients of the inputs, None where `needs` is False or the op has no rule there."""
+        if self.joint_rule is not None:
+            found = self.joint_rule(g, out, *inputs, needs=tuple(needs), **attrs)
+            return [grad if need else None for grad, need in zip(found, needs, strict=True)]
+        result: list[Any] = []
+        for index, need in enumerate(needs):
+            rule = self.rules[index] if need and index < len(self.rules) else None
+            result.append(None if rule is None else rule(g, out, *inputs, **attrs))
+        return result
+
+    def __call__(self, *args: Any, **attrs: Any) -> Any:
+        return bind(self, *args, **attrs)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return _op_by_name, (self.name,)
+
+
+def _op_by_name(name: str) -> Op:
+    return OP_TABLE[name]
+
+
+def define_op(
+    name: str,
+    *,
+    infer: Callable[..., TensorSpec | tuple[TensorSpec, ...]],
+    saves: Sequence[str] = (),
+    random: bool = False,
+    template: str | None = None,
+) -> Callable[[Callable[..., Any]], Op]:
+    """Enter the decorated forward function into OP_TABLE under `name`; see `Op` for the parameters.
+
+    `template` is the NumPy expression that generated code may use in place of a call of `forward`, with the inputs
+    as ``{0}``, ``{1}``: it must be what `forward` computes, to the bit (``"np.multiply({0}, {1})"``).
+    """
+
+    def enter(forward: Callable[..., Any]) -> Op:
+        if name in OP_TABLE:
+            raise ValueError(f"an op named {name!r} is defined already")
+        op = Op(name, forward, infer, saves, random, template)
+        OP_TABLE[name] = op
+        return op
+
+    return enter

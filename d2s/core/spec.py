@@ -1,0 +1,146 @@
+"""Shapes and dtypes of tensors, known before any value is."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from d2s.errors import DTypeError, ShapeError
+
+DType: TypeAlias = np.dtype[Any]
+
+_counter = itertools.count()
+
+
+class Dim:
+    """A size that is not known before the Program runs: a free size of an input, or one that depends on data.
+
+    Two Dims are equal only if they are the same object.  Sizes that are known are plain ints, and 0 and 1 are
+    always plain ints: broadcasting treats them differently.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name or f"d{next(_counter)}"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Size: TypeAlias = int | Dim
+Shape: TypeAlias = tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """What is known of a tensor without its values: its shape (ints and Dims) and its dtype."""
+
+    shape: Shape
+    dtype: DType
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def is_static(self) -> bool:
+        """True if every size is known."""
+        return all(isinstance(size, int) for size in self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
+
+
+def spec_of(array: np.ndarray[Any, Any] | np.generic) -> TensorSpec:
+    """Spec of a NumPy array or scalar."""
+    return TensorSpec(array.shape, array.dtype)
+
+
+def broadcast_sizes(first: Size, second: Size) -> Size | None:
+    """Common size of two aligned axes, or None if they cannot be broadcast together.
+
+    An unknown size against a known one greater than 1 takes the known one: anything else fails at run time.
+    """
+    if first is second or first == second:
+        return first
+    if first == 1:
+        return second
+    if second == 1:
+        return first
+    if isinstance(first, int):
+        return first if isinstance(second, Dim) else None
+    return second if isinstance(second, int) else first
+
+
+def broadcast_shapes(*shapes: Sequence[Size], what: str = "operands") -> Shape:
+    """Shape to which all `shapes` broadcast.
+
+    Raises
+    ------
+    ShapeError
+        If two sizes differ and neither is 1.
+    """
+    result: list[Size] = []
+    for axis in range(1, max(map(len, shapes), default=0) + 1):
+        size: Size | None = 1
+        for shape in shapes:
+            if len(shape) >= axis and size is not None:
+                size = broadcast_sizes(size, shape[-axis])
+        if size is None:
+            shown = " and ".join(str(list(shape)) for shape in shapes)
+            raise ShapeError(f"{what} of shapes {shown} cannot be broadcast together")
+        result.append(size)
+    return tuple(reversed(result))
+
+
+FLOATS = ("float16", "float32", "float64")
+
+
+def is_floating(dtype: DType) -> bool:
+    """True for the dtypes that can carry a gradient: floating point and complex."""
+    return dtype.kind in "fc"
+
+
+_default_dtype: DType = np.dtype("float32")
+
+
+def default_dtype() -> DType:
+    """dtype of tensors made from Python floats."""
+    return _default_dtype
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Set the dtype of tensors made from Python floats (float16, float32 or float64)."""
+    global _default_dtype
+    wanted = as_dtype(dtype)
+    if wanted.name not in FLOATS:
+        raise DTypeError(f"the default dtype must be one of {', '.join(FLOATS)}, got {wanted.name}")
+    _default_dtype = wanted
+
+
+def as_dtype(dtype: Any) -> DType:
+    """NumPy dtype of a dtype, its name ("float32", "paddle.float32") or a Python or NumPy type.
+
+    Raises
+    ------
+    DTypeError
+        If it names no dtype that tensors can have.
+    """
+    if isinstance(dtype, str):
+        dtype = dtype.rpartition(".")[2]
+    if dtype is float:
+        return _default_dtype
+    if dtype is int:
+        return np.dtype("int64")
+    try:
+        found: DType = np.dtype(dtype)
+    except TypeError:
+        raise DTypeError(f"{dtype!r} is no dtype") from None
+    if found.kind not in "biufc":
+        raise DTypeError(f"tensors cannot have dtype {found.name}")
+    return found

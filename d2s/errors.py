@@ -1,0 +1,149 @@
+"""Every error d2s raises on purpose: one class per kind of failure.
+
+Each class is a child of `D2SError` *and* of the builtin a user would catch.  A message says what happened, where
+(the user's file, line and text) and what to do.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from dataclasses import dataclass
+from types import FrameType
+
+__all__ = [
+    "D2SError",
+    "DTypeError",
+    "ExecutionError",
+    "GradientError",
+    "GuardError",
+    "HookError",
+    "IndexOutOfRangeError",
+    "Location",
+    "ProgramError",
+    "ShapeError",
+    "SourceError",
+    "TracingError",
+    "UnsupportedSyntaxError",
+    "user_location",
+]
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in the user's source: file, line number (from 1), text of the line and column (from 0, if known)."""
+
+    file: str
+    line: int
+    text: str = ""
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    def excerpt(self) -> str:
+        """The place as a block of text: `file:line`, the line itself and, if the column is known, a caret."""
+        text = self.text or linecache.getline(self.file, self.line)
+        bare = text.strip()
+        lines = [f"  {self.file}:{self.line}"]
+        if bare:
+            lines.append(f"    {bare}")
+            if self.column is not None:
+                indent = len(text) - len(text.lstrip())
+                lines.append("    " + " " * max(self.column - indent, 0) + "^")
+        return "\n".join(lines)
+
+
+class D2SError(Exception):
+    """Base of all errors raised by d2s.
+
+    Parameters
+    ----------
+    message : str
+        What happened, with the values that matter.
+    location : Location, optional
+        Where in the user's source.
+    advice : str, optional
+        What to do about it.
+    """
+
+    def __init__(self, message: str, location: Location | None = None, advice: str | None = None) -> None:
+        parts = [message]
+        if location is not None:
+            parts.append(location.excerpt())
+        if advice:
+            parts.append(f"  {advice}")
+        super().__init__("\n".join(parts))
+        self.message = message
+        self.location = location
+        self.advice = advice
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message, self.location, self.advice)
+
+
+class ShapeError(D2SError, ValueError):
+    """Shapes of the operands do not fit the operator."""
+
+
+class DTypeError(D2SError, TypeError):
+    """The operator or function does not accept this element type or kind of value."""
+
+
+class IndexOutOfRangeError(D2SError, IndexError):
+    """An index, axis or label lies outside the tensor."""
+
+
+class GradientError(D2SError, RuntimeError):
+    """A gradient was asked for where there is none, or a graph was used twice without `retain_graph=True`."""
+
+
+class HookError(D2SError, RuntimeError):
+    """A gradient hook cannot be registered here, or returned something that is no gradient of its tensor."""
+
+
+class SourceError(D2SError, OSError):
+    """The source of a function cannot be found, so it cannot be converted."""
+
+
+class UnsupportedSyntaxError(D2SError, NotImplementedError):
+    """A construct that cannot become a graph."""
+
+
+class TracingError(D2SError, TypeError):
+    """Python needs the value of a tensor that is known only when the Program runs."""
+
+
+class GuardError(D2SError, RuntimeError):
+    """A call does not fit what the function was converted for (InputSpec, argument structure)."""
+
+
+class ProgramError(D2SError, ValueError):
+    """A Program is not legal; the message names the operator and, if a pass made it so, the pass."""
+
+
+class ExecutionError(D2SError, RuntimeError):
+    """A Program was run in a way that it cannot be run (missing feed, unknown fetch)."""
+
+
+def user_frame(frame: FrameType | None = None) -> FrameType | None:
+    """The innermost frame that is not code of the d2s package (generated code counts as d2s)."""
+    if frame is None:
+        frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) and not name.startswith("<d2s "):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def user_location(frame: FrameType | None = None) -> Location | None:
+    """Where in the user's source the program stands now, or None outside any user code."""
+    found = user_frame(frame if frame is not None else sys._getframe(1))
+    if found is None:
+        return None
+    return Location(found.f_code.co_filename, found.f_lineno)

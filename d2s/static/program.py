@@ -1,0 +1,185 @@
+"""The Program: what a traced function or a hand-built graph is, as plain records.
+
+A `Value` is defined once: by an operator, as input of a block, or as a constant.  Blocks nest: an operator that is
+a region (`cond`, `while`) owns blocks, whose operators may read every value of the blocks around them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from d2s.core.op import Op
+from d2s.core.spec import TensorSpec
+from d2s.errors import Location
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Value:
+    """One value of a Program: a tensor (`spec` given) or any Python object (`spec` is None).
+
+    Attributes
+    ----------
+    name : str
+        Unique in its Program.
+    spec : TensorSpec or None
+    stop_gradient : bool
+        True if no gradient flows through it.
+    constant : object
+        The value itself if it is known while the Program is built; see `is_constant`.
+    is_constant : bool
+    kind : type or None
+        For a Python object: its type, where that is known (int, float, bool, ...).
+    maybe_missing : str or None
+        Name of the user's variable if some path leaves it unbound.
+    """
+
+    name: str
+    spec: TensorSpec | None
+    stop_gradient: bool = True
+    constant: Any = None
+    is_constant: bool = False
+    kind: type | None = None
+    maybe_missing: str | None = None
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.spec is not None
+
+    def __repr__(self) -> str:
+        return f"%{self.name}"
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """Operators in order of execution, with the values they start from and the ones they give."""
+
+    inputs: tuple[Value, ...] = ()
+    operators: list[Operator] = field(default_factory=list)
+    outputs: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Operator:
+    """One operator of a Program.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the op, or of a built-in operator: see `d2s.static.verify`.
+    inputs, outputs : tuple of Value
+    attrs : dict
+        Attributes; may hold Values (run-time sizes) in nested tuples and lists.
+    op : Op or None
+        The record of the op table; None for built-in operators.
+    effect : bool
+        True if the operator does more than compute its outputs: never removed, merged or reordered.
+    blocks : tuple of Block
+    location : Location or None
+        The user's line.
+    """
+
+    kind: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    attrs: dict[str, Any] = field(default_factory=dict)
+    op: Op | None = None
+    effect: bool = False
+    blocks: tuple[Block, ...] = ()
+    location: Location | None = None
+
+    def reads(self) -> Iterator[Value]:
+        """Values that the operator itself reads: inputs and run-time attributes."""
+        yield from self.inputs
+        yield from values_in(self.attrs)
+
+
+@dataclass(eq=False, slots=True)
+class Program:
+    """A block with a name, and the backward Programs that were derived from it."""
+
+    name: str
+    block: Block = field(default_factory=Block)
+    backward: Program | None = None
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        return self.block.inputs
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        return self.block.outputs
+
+    @property
+    def operators(self) -> list[Operator]:
+        return self.block.operators
+
+    def all_operators(self) -> Iterator[Operator]:
+        """Every operator, those of nested blocks after the one that owns them."""
+        yield from walk_operators(self.block)
+
+    def __str__(self) -> str:
+        from d2s.static.printer import text_of
+
+        return text_of(self)
+
+    def __repr__(self) -> str:
+        return f"<Program {self.name}: {len(self.block.operators)} operators>"
+
+
+def walk_operators(block: Block) -> Iterator[Operator]:
+    """Every operator of `block` and of the blocks nested in it, in order."""
+    for operator in block.operators:
+        yield operator
+        for inner in operator.blocks:
+            yield from walk_operators(inner)
+
+
+def values_in(tree: Any) -> Iterator[Value]:
+    """The Values in nested lists, tuples, dicts and slices."""
+    if isinstance(tree, Value):
+        yield tree
+    elif isinstance(tree, list | tuple | set | frozenset):
+        for part in tree:
+            yield from values_in(part)
+    elif isinstance(tree, dict):
+        for part in tree.values():
+            yield from values_in(part)
+    elif isinstance(tree, slice):
+        yield from values_in((tree.start, tree.stop, tree.step))
+
+
+def map_values(tree: Any, change: Any) -> Any:
+    """A copy of nested lists, tuples, dicts and slices with `change(value)` in place of each Value."""
+    if isinstance(tree, Value):
+        return change(tree)
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*(map_values(part, change) for part in tree))
+    if isinstance(tree, list | tuple):
+        return type(tree)(map_values(part, change) for part in tree)
+    if isinstance(tree, dict):
+        return {key: map_values(part, change) for key, part in tree.items()}
+    if isinstance(tree, slice):
+        return slice(*(map_values(part, change) for part in (tree.start, tree.stop, tree.step)))
+    return tree
+
+
+class Names:
+    """Gives out names that are unique in one Program."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, Iterator[int]] = {}
+
+    def fresh(self, base: str) -> str:
+        """`base`, or `base_1`, `base_2`, ... if it is taken."""
+        while True:
+            counter = self._taken.get(base)
+            if counter is None:
+                self._taken[base] = itertools.count(1)
+                return base
+            name = f"{base}_{next(counter)}"
+            if name not in self._taken:
+                self._taken[name] = itertools.count(1)
+                return name

@@ -1,0 +1,337 @@
+"""What user code holds while a Program is built: symbolic tensors and symbolic Python objects."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.core.spec import Dim, DType, TensorSpec
+from d2s.errors import DTypeError, HookError, TracingError, user_location
+from d2s.ops.methods import TensorMethods
+from d2s.static.program import Value
+
+if TYPE_CHECKING:
+    from d2s.static.builder import StaticInterpreter
+
+
+class Variable(TensorBase, TensorMethods):
+    """A tensor of a Program under construction.
+
+    It has the methods of a Tensor; each records an operator.  `value` is the version that the variable names now:
+    an in-place write makes it name another.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "interpreter", "value")
+
+    interpreter: StaticInterpreter  # type: ignore[assignment]
+
+    def __init__(self, interpreter: StaticInterpreter, value: Value) -> None:
+        self.interpreter = interpreter
+        self.value = value
+
+    @property
+    def spec(self) -> TensorSpec:
+        """Shape and dtype."""
+        spec = self.value.spec
+        assert spec is not None
+        return spec
+
+    @property
+    def shape(self) -> list[Any]:
+        """Sizes of the axes; a size that is not known yet is a symbolic Python int."""
+        return [
+            size if isinstance(size, int) else self.interpreter.size_of(self.value, axis)
+            for axis, size in enumerate(self.spec.shape)
+        ]
+
+    @property
+    def dtype(self) -> DType:
+        """Element type, a NumPy dtype."""
+        return self.spec.dtype
+
+    @property
+    def place(self) -> str:
+        """Where the data will be: always the CPU."""
+        return "Place(cpu)"
+
+    @property
+    def name(self) -> str:
+        """Name of the value in the Program."""
+        return self.value.name
+
+    @property
+    def is_leaf(self) -> bool:
+        """True if no operator of the Program computes it."""
+        return self.interpreter.is_leaf(self.value)
+
+    @property
+    def stop_gradient(self) -> bool:  # type: ignore[override]
+        """True if no gradient flows through it."""
+        return self.value.stop_gradient
+
+    @stop_gradient.setter
+    def stop_gradient(self, flag: bool) -> None:
+        self.interpreter.set_stop_gradient(self, bool(flag))
+
+    def alias(self) -> Variable:
+        """Another Variable for the same value."""
+        return Variable(self.interpreter, self.value)
+
+    def _assign_version(self, new: Variable) -> Variable:
+        """Make this variable name `new`, the result of an op on it: an in-place write."""
+        self.interpreter.assign_version(self, new)
+        return self
+
+    # --- values: known when the Program runs -------------------------------------------------------------------
+
+    def item(self, *index: int) -> Any:
+        """The single element, as a symbolic Python number."""
+        return self.interpreter.scalar_of(self, "item", *index)
+
+    def numpy(self) -> Any:
+        """The values as a symbolic NumPy array."""
+        return self.interpreter.python_call(_numpy_of, (self,), kind=np.ndarray)
+
+    def tolist(self) -> Any:
+        """The values as a symbolic nested list."""
+        return self.interpreter.python_call(_list_of, (self,), kind=list)
+
+    def __bool__(self) -> bool:
+        return self.interpreter.decide(self)
+
+    def __int__(self) -> int:
+        raise self._concrete("int()")
+
+    def __float__(self) -> float:
+        raise self._concrete("float()")
+
+    def __index__(self) -> int:
+        raise self._concrete("an index")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise self._concrete("a NumPy array")
+
+    def _concrete(self, use: str) -> TracingError:
+        return TracingError(
+            f"{use} needs the values of a tensor, which are known only when the Program runs "
+            f"({self.value.name}: {self.spec})",
+            user_location(),
+            "Keep it a tensor, or keep this function eager with @d2s.jit.not_to_static.",
+        )
+
+    def __len__(self) -> int:
+        shape = self.spec.shape
+        if not shape:
+            raise DTypeError("a 0-d tensor has no len()")
+        size = shape[0]
+        if not isinstance(size, int):
+            raise self._concrete("len()")
+        return size
+
+    # --- gradients ---------------------------------------------------------------------------------------------
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
+        """Call `hook` with the complete gradient of this value, in every backward of this run."""
+        if self.stop_gradient:
+            raise HookError("Cannot register hook on a tensor that stop gradient.")
+        return self.interpreter.register_hook(self, hook)
+
+    def _register_backward_hook(self, hook: Callable[[], Any]) -> Any:
+        if not self.is_leaf:
+            raise ValueError("Only can register backward hook for leaf Tensor.")
+        if self.stop_gradient:
+            raise ValueError("Cannot register backward hook on a Tensor that stop gradient.")
+        return self.interpreter.method_call(self, "_register_backward_hook", hook)
+
+    def retain_grads(self) -> None:
+        """Keep `.grad` of this value."""
+        self.interpreter.method_call(self, "retain_grads")
+
+    def backward(self, grad_tensor: Any = None, retain_graph: bool = False) -> None:
+        """Run backward at this place of the Program."""
+        self.interpreter.method_call(self, "backward", grad_tensor, retain_graph)
+
+    @property
+    def grad(self) -> Any:
+        """The gradient accumulated so far, as it is when the Program runs this line."""
+        return self.interpreter.method_call(self, "__getattribute__", "grad")
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        self.interpreter.method_call(self, "__setattr__", "grad", value)
+
+    def clear_gradient(self, set_to_zero: bool = True) -> None:
+        """Set the gradient to zero (or None) when the Program runs this line."""
+        self.interpreter.method_call(self, "clear_gradient", set_to_zero)
+
+    clear_grad = clear_gradient
+
+    def detach(self) -> Any:
+        """The same data without history, with ``stop_gradient=True``."""
+        from d2s.ops.creation import detach
+
+        return detach(self)
+
+    def set_value(self, value: Any) -> None:
+        """Replace the values in place, keeping dtype."""
+        self.interpreter.set_value(self, value)
+
+    def __repr__(self) -> str:
+        return f"Variable({self.value.name}: {self.spec}, stop_gradient={self.stop_gradient})"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        from d2s.ops.creation import assign
+
+        copied = assign(self.detach())
+        copied.stop_gradient = self.stop_gradient
+        memo[id(self)] = copied
+        return copied
+
+
+def _numpy_of(tensor: Any) -> Any:
+    return tensor.numpy()
+
+
+def _list_of(tensor: Any) -> Any:
+    return tensor.tolist()
+
+
+def _binary(name: str) -> Callable[[Any, Any], Any]:
+    function = getattr(operator, name)
+
+    def method(self: ObjectVariable, other: Any) -> Any:
+        if isinstance(other, TensorBase):
+            return NotImplemented
+        return self.interpreter.python_call(function, (self, other), kind=_kind_after(name, self, other))
+
+    return method
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    function = getattr(operator, name)
+
+    def method(self: ObjectVariable, other: Any) -> Any:
+        if isinstance(other, TensorBase):
+            return NotImplemented
+        return self.interpreter.python_call(function, (other, self), kind=_kind_after(name, other, self))
+
+    return method
+
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    function = getattr(operator, name)
+
+    def method(self: ObjectVariable) -> Any:
+        return self.interpreter.python_call(function, (self,), kind=self.value.kind)
+
+    return method
+
+
+_COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
+
+
+def _kind_after(name: str, first: Any, second: Any) -> type | None:
+    """Type of the result of a Python operator on numbers, where the types of both operands are known."""
+    kinds = [part.value.kind if isinstance(part, ObjectVariable) else type(part) for part in (first, second)]
+    if name in _COMPARISONS:
+        return bool
+    if any(kind not in (int, float, bool) for kind in kinds):
+        return None
+    if float in kinds or name == "truediv":
+        return float
+    if name == "pow":
+        return None
+    return bool if kinds == [bool, bool] and name in ("and_", "or_", "xor") else int
+
+
+class ObjectVariable:
+    """A Python object that exists only when the Program runs: `.item()`, a handle, a size, the result of a call.
+
+    Arithmetic, comparison, attribute and item access and calls on it record operators; it is never differentiated.
+    """
+
+    __slots__ = ("interpreter", "value")
+
+    is_symbolic_size = True
+
+    def __init__(self, interpreter: StaticInterpreter, value: Value) -> None:
+        self.interpreter = interpreter
+        self.value = value
+
+    def __d2s_operand__(self, dtype: Any) -> Variable:
+        """This number as a 0-d tensor of `dtype`, for arithmetic with tensors."""
+        return self.interpreter.tensor_of_number(self, dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return self.interpreter.python_call(getattr, (self, name), effect=True)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.interpreter.python_call(operator.getitem, (self, index), effect=True)
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        self.interpreter.python_call(operator.setitem, (self, index, item), effect=True)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.interpreter.python_call(self, args, kwargs, effect=True)
+
+    def __bool__(self) -> bool:
+        return self.interpreter.decide(self)
+
+    def __int__(self) -> int:
+        raise self._concrete("int()")
+
+    def __float__(self) -> float:
+        raise self._concrete("float()")
+
+    def __index__(self) -> int:
+        raise self._concrete("an index")
+
+    def __iter__(self) -> Any:
+        raise self._concrete("a Python loop")
+
+    def __len__(self) -> int:
+        raise self._concrete("len()")
+
+    def __format__(self, format_spec: str) -> str:
+        raise self._concrete("an f-string")
+
+    def __str__(self) -> str:
+        raise self._concrete("str()")
+
+    def _concrete(self, use: str) -> TracingError:
+        return TracingError(
+            f"{use} needs a Python value that is known only when the Program runs ({self.value.name})",
+            user_location(),
+            "Keep this function eager with @d2s.jit.not_to_static.",
+        )
+
+    def __repr__(self) -> str:
+        kind = self.value.kind.__name__ if self.value.kind else "object"
+        return f"ObjectVariable({self.value.name}: {kind})"
+
+    __hash__ = object.__hash__
+
+    __add__, __radd__ = _binary("add"), _reflected("add")
+    __sub__, __rsub__ = _binary("sub"), _reflected("sub")
+    __mul__, __rmul__ = _binary("mul"), _reflected("mul")
+    __truediv__, __rtruediv__ = _binary("truediv"), _reflected("truediv")
+    __floordiv__, __rfloordiv__ = _binary("floordiv"), _reflected("floordiv")
+    __mod__, __rmod__ = _binary("mod"), _reflected("mod")
+    __pow__, __rpow__ = _binary("pow"), _reflected("pow")
+    __and__, __rand__ = _binary("and_"), _reflected("and_")
+    __or__, __ror__ = _binary("or_"), _reflected("or_")
+    __xor__, __rxor__ = _binary("xor"), _reflected("xor")
+    __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
+    __eq__, __ne__ = _binary("eq"), _binary("ne")  # type: ignore[assignment]
+    __neg__, __pos__, __abs__, __invert__ = _unary("neg"), _unary("pos"), _unary("abs"), _unary("invert")
+
+
+def dim_of(value: Value) -> Dim:
+    """The size that stands for a run-time int in specs: one per value."""
+    return Dim(value.name)
