@@ -1,0 +1,69 @@
+"""Turn a block of statements into a function that works on the variables of the function around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import gast
+
+from d2s.transpiler.context import Context
+from d2s.transpiler.nodes import FUNCTIONS, Node, located, map_blocks, prologue_length
+from d2s.transpiler.scopes import bound_names, local_names, parameters, user_declared
+from d2s.transpiler.template import constant, function, store
+
+
+def closure(
+    name: str, statements: list[Node], user_function: Node, origin: Node, params: tuple[str, ...] = (),
+    private: Iterable[str] = (),
+) -> Node:
+    """
+    ``def name(params): statements``, where names the statements bind stay variables of `user_function`.
+
+    `private` names are left local: nobody outside reads what the block gave them.
+    """
+    statements = _plain_assignments(statements)
+    own_globals = set(user_declared(user_function, (gast.Global,)))
+    names = [bound for bound in bound_names(*statements) if bound not in {*private, *params}]
+    declarations = [
+        kind(names=chosen)
+        for kind, chosen in (
+            (gast.Global, [bound for bound in names if bound in own_globals]),
+            (gast.Nonlocal, [bound for bound in names if bound not in own_globals]),
+        )
+        if chosen
+    ]
+    return function(name, params, [*declarations, *statements], origin)
+
+
+def _plain_assignments(statements: list[Node]) -> list[Node]:
+    """Drop annotations: a name cannot be both annotated and ``nonlocal``, and Python never evaluates them here."""
+    done: list[Node] = []
+    for statement in statements:
+        if isinstance(statement, gast.AnnAssign) and isinstance(statement.target, gast.Name):
+            if statement.value is not None:
+                plain = gast.Assign(targets=[statement.target], value=statement.value, type_comment=None)
+                done.append(located(plain, statement))
+            continue
+        if not isinstance(statement, (*FUNCTIONS, gast.ClassDef)):
+            map_blocks(statement, lambda block: _plain_assignments(block) or ([gast.Pass()] if block else []))
+        done.append(statement)
+    return done
+
+
+def declare_unbound(user_function: Node, locals_before: set[str]) -> None:
+    """
+    Keep the names of `user_function` its own, though every statement that binds them may have moved into a closure.
+
+    A bare annotation makes a name local and leaves it unbound, which is what it was.
+    """
+    bound = {*parameters(user_function), *bound_names(*user_function.body, through_generated=False), *user_declared(user_function)}
+    needed = [name for name in (*bound_names(*user_function.body), *sorted(locals_before)) if name not in bound]
+    position = prologue_length(user_function)
+    origin = user_function.body[0]
+    user_function.body[position:position] = [
+        located(gast.AnnAssign(target=store(name), annotation=constant(None), value=None, simple=1), origin)
+        for name in dict.fromkeys(needed)
+    ]
+
+
+__all__ = ["closure", "declare_unbound", "local_names"]

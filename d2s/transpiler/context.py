@@ -1,0 +1,37 @@
+"""What the passes of one conversion share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from d2s.transpiler.naming import Names, identifiers
+from d2s.transpiler.nodes import Node
+from d2s.transpiler.scopes import bound_names, parameters
+from d2s.transpiler.nodes import user_functions
+
+
+@dataclass(frozen=True)
+class HookReport:
+    """What became of one ``register_hook`` call: where it stood, where it went (None: it stayed) and why."""
+
+    line: int
+    target: str
+    moved_to: int | None
+    reason: str
+
+
+@dataclass
+class Context:
+    """State of one conversion: names handed out, names the user rebinds, reports."""
+
+    names: Names
+    rebound: frozenset[str] = frozenset()
+    """Names bound anywhere in the tree: a builtin among them may not be the builtin."""
+    hook_report: list[HookReport] = field(default_factory=list)
+
+
+def new_context(tree: Node, taken: frozenset[str] = frozenset()) -> Context:
+    """A context for converting `tree`; `taken` are names from outside (cells of the function, say)."""
+    functions = user_functions(tree)
+    rebound = {name for function in functions for name in [*parameters(function), *bound_names(*function.body)]}
+    return Context(Names(identifiers(tree) | taken), frozenset(rebound | taken))

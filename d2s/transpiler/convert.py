@@ -1,0 +1,137 @@
+"""The public face: convert a function, or text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType, MethodType
+from typing import Any, TypeAlias, TypeVar, cast
+
+import gast
+
+from d2s.transpiler.context import Context, HookReport, new_context
+from d2s.transpiler.interface import PythonOperators, find_operator
+from d2s.transpiler.loader import CodeIdentity, compile_function, load_function
+from d2s.transpiler.nodes import Node, duplicate, is_generated
+from d2s.transpiler.passes import (
+    asserts,
+    fence,
+    hook_placement,
+    if_else,
+    logical,
+    loop_exits,
+    loops,
+    returns,
+    super_calls,
+    unbound_reads,
+)
+from d2s.transpiler.nested import NestedFunction, number_nested_functions
+from d2s.transpiler.passes.instrument import run as run_instrument
+from d2s.transpiler.source import SourceInfo, read_function, to_text
+
+Pass: TypeAlias = Callable[[Node, Context], Node]
+F = TypeVar("F", bound=Callable[..., Any])
+
+# `returns` first: a return out of a loop becomes a break, which `loop_exits` then lowers.  `logical` after both: flags
+# are conditions too.  The rest only looks at what became a closure.
+DEFAULT_PASSES: tuple[Pass, ...] = (
+    fence.run,
+    asserts.run,
+    returns.run,
+    loop_exits.run,
+    logical.run,
+    if_else.run,
+    loops.run,
+    super_calls.run,
+    unbound_reads.run,
+)
+# Hooks move while blocks and exits are still the user's.
+JIT_PASSES: tuple[Pass, ...] = (fence.run, hook_placement.run, *DEFAULT_PASSES[1:])
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A converted function with its text and what is known about it."""
+
+    function: FunctionType
+    code: str
+    tree: Node = field(repr=False)
+    source: SourceInfo = field(repr=False)
+    hook_report: list[HookReport] = field(repr=False)
+    nested: list[NestedFunction] = field(repr=False)
+
+
+def convert(
+    fn: FunctionType,
+    passes: Sequence[Pass] | None = None,
+    operators: Any = PythonOperators,
+    instrument: bool = False,
+) -> Converted:
+    """
+    Convert a plain function: read its tree, run the passes, load the result in the place of the original.
+
+    Parameters
+    ----------
+    fn : function
+        A function made by ``def`` or ``lambda``.
+    passes : sequence of passes, optional
+        `DEFAULT_PASSES` if not given.
+    operators : object or callable
+        Holds the operators as attributes; a callable is called with `fn` and returns that object.
+    instrument : bool
+        Load a copy in which loads, stores and calls are operators too; ``Converted.code`` shows the tree without them.
+    """
+    tree, source = read_function(fn)
+    free = frozenset(fn.__code__.co_freevars)
+    identity = CodeIdentity.of(fn.__code__)
+    nested = number_nested_functions(tree.body[0], identity, free) if instrument else []
+    ctx = new_context(tree, free)
+    tree = run_passes(tree, DEFAULT_PASSES if passes is None else passes, ctx)
+    text = to_text(tree)
+    loaded = run_instrument(duplicate(tree), ctx, free) if instrument else tree
+    outer = [*free, *ctx.names.operators]
+    code = compile_function(loaded.body[0], identity, outer, _generated_names(loaded))
+    namespace = operators(fn) if callable(operators) else operators
+    cells = {name: find_operator(namespace, operator) for name, operator in ctx.names.operators.items()}
+    return Converted(load_function(code, fn, cells), text, tree, source, ctx.hook_report, nested)
+
+
+def run_passes(tree: Node, passes: Sequence[Pass], ctx: Context) -> Node:
+    """Run the passes in their order."""
+    for transform in passes:
+        tree = transform(tree, ctx)
+    return tree
+
+
+def transpile(fn: F, passes: Sequence[Pass] | None = None) -> F:
+    """
+    The converted form of `fn` under plain-Python operators: it does exactly what `fn` does.
+
+    Cells, globals, defaults, signature, annotations and names are those of `fn`; ``__wrapped__`` is `fn`.
+    """
+    if isinstance(fn, MethodType):
+        return cast(F, MethodType(transpile(fn.__func__, passes), fn.__self__))
+    if not isinstance(fn, FunctionType):
+        raise TypeError(f"transpile takes a Python function or method, got {type(fn).__name__}")
+    return cast(F, convert(fn, passes).function)
+
+
+def transpile_source(text: str, passes: Sequence[Pass] | None = None) -> str:
+    """The text of a module with all its functions converted."""
+    tree = gast.parse(text)
+    return to_text(run_passes(tree, DEFAULT_PASSES if passes is None else passes, new_context(tree)))
+
+
+def _generated_names(tree: Node) -> frozenset[str]:
+    return frozenset(node.name for node in gast.walk(tree) if isinstance(node, gast.FunctionDef) and is_generated(node))
+
+
+__all__ = [
+    "DEFAULT_PASSES",
+    "JIT_PASSES",
+    "Converted",
+    "convert",
+    "run_passes",
+    "transpile",
+    "transpile_source",
+]

@@ -1,0 +1,257 @@
+"""The operators that generated code may call, and what they mean in plain Python.
+
+`PythonOperators` is the reference: under it every converted function does exactly what the original does.  Other
+runtimes (tracing to a graph) give the same names another meaning.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from types import CellType, FunctionType
+from typing import Any, Protocol
+
+Thunk = Callable[[], Any]
+
+
+class Operators(Protocol):
+    """Operators of converted code.  They carry the construct's name and the field names of its syntax node."""
+
+    def if_else(self, test: Any, body: Thunk, orelse: Thunk | None) -> Any:
+        """``if test: body else: orelse``; the value is that of the branch that ran (None if there is no else)."""
+
+    def while_loop(self, test: Thunk, body: Thunk) -> None:
+        """``while test: body``."""
+
+    def for_loop(self, iterable: Iterable[Any], body: Callable[[Any], Any], stop: Thunk | None = None) -> None:
+        """``for item in iterable: body(item)``; after each turn, before the next item, ask `stop` if given."""
+
+    def if_exp(self, test: Any, body: Thunk, orelse: Thunk) -> Any:
+        """``body if test else orelse``."""
+
+    def and_(self, value: Any, rest: Thunk) -> Any:
+        """``value and rest``: one of the operands, never a bool made of them."""
+
+    def or_(self, value: Any, rest: Thunk) -> Any:
+        """``value or rest``."""
+
+    def not_(self, operand: Any) -> Any:
+        """``not operand``."""
+
+    def assert_(self, test: Any, message: Thunk | None) -> None:
+        """``assert test, message``."""
+
+    def bound(self, name: str, value: Thunk) -> Any:
+        """Read a local name that may be unbound; UnboundLocalError if it is."""
+
+    def attach(self, value: Any) -> None:
+        """Give `value` its hook point; hooks are registered on it further down."""
+
+
+class PythonOperators:
+    """
+    What every operator means in plain Python.
+
+    Parameters
+    ----------
+    fn : function, optional
+        The function whose converted form uses these operators: stores to globals and outer cells go there.
+    """
+
+    def __init__(self, fn: FunctionType | None = None) -> None:
+        self._fn = fn
+
+    # Control flow
+
+    @staticmethod
+    def if_else(test: Any, body: Thunk, orelse: Thunk | None = None) -> Any:
+        """Run one branch."""
+        if test:
+            return body()
+        return None if orelse is None else orelse()
+
+    @staticmethod
+    def while_loop(test: Thunk, body: Thunk) -> None:
+        """Run `body` while `test` holds."""
+        while test():
+            body()
+
+    @staticmethod
+    def for_loop(iterable: Iterable[Any], body: Callable[[Any], Any], stop: Thunk | None = None) -> None:
+        """Run `body` with each item."""
+        for item in iterable:
+            body(item)
+            if stop is not None and stop():
+                break
+
+    @staticmethod
+    def if_exp(test: Any, body: Thunk, orelse: Thunk) -> Any:
+        """Evaluate one side."""
+        return body() if test else orelse()
+
+    @staticmethod
+    def and_(value: Any, rest: Thunk) -> Any:
+        """Keep `value` if it is false."""
+        return value and rest()
+
+    @staticmethod
+    def or_(value: Any, rest: Thunk) -> Any:
+        """Keep `value` if it is true."""
+        return value or rest()
+
+    @staticmethod
+    def not_(operand: Any) -> Any:
+        """Negate."""
+        return not operand
+
+    @staticmethod
+    def assert_(test: Any, message: Thunk | None = None) -> None:
+        """Raise AssertionError unless `test` holds."""
+        if not test:
+            raise AssertionError() if message is None else AssertionError(message())
+
+    @staticmethod
+    def bound(name: str, value: Thunk) -> Any:
+        """Read a name; the error for an unbound one is that of a local name, as it was before it moved to a cell."""
+        try:
+            return value()
+        except NameError:
+            pass
+        raise UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
+
+    @staticmethod
+    def attach(value: Any) -> None:
+        """Nothing to do: in eager mode a hook finds its value by itself."""
+
+    # Only in code that is being traced (see passes/instrument.py)
+
+    @staticmethod
+    def attr(value: Any, name: str) -> Any:
+        """``value.name``."""
+        return getattr(value, name)
+
+    @staticmethod
+    def item(value: Any, index: Any) -> Any:
+        """``value[index]``."""
+        return value[index]
+
+    @staticmethod
+    def call(func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """``func(*args, **kwargs)``."""
+        return func(*args, **kwargs)
+
+    @staticmethod
+    def store_attr(target: Any, name: str, value: Any) -> None:
+        """``target.name = value``."""
+        setattr(target, name, value)
+
+    @staticmethod
+    def store_item(target: Any, index: Any, value: Any) -> None:
+        """``target[index] = value``."""
+        target[index] = value
+
+    @staticmethod
+    def delete_attr(target: Any, name: str) -> None:
+        """``del target.name``."""
+        delattr(target, name)
+
+    @staticmethod
+    def delete_item(target: Any, index: Any) -> None:
+        """``del target[index]``."""
+        del target[index]
+
+    @staticmethod
+    def aug(name: str, target: Any, value: Any) -> Any:
+        """``target += value`` and its like; the result is what is bound again."""
+        return getattr(operator, name)(target, value)
+
+    @staticmethod
+    def load_global(name: str, value: Any) -> Any:
+        """A name read from the globals or the builtins."""
+        return value
+
+    @staticmethod
+    def load_free(name: str, value: Any) -> Any:
+        """A name read from a cell that the converted function got from outside."""
+        return value
+
+    @staticmethod
+    def load_global_pending(name: str, value: Thunk) -> Any:
+        """A global that this function also writes."""
+        return value()
+
+    @staticmethod
+    def load_free_pending(name: str, value: Thunk) -> Any:
+        """An outer cell that this function also writes."""
+        return value()
+
+    def store_global(self, name: str, value: Any) -> None:
+        """``global name; name = value``."""
+        self._function().__globals__[name] = value
+
+    def delete_global(self, name: str) -> None:
+        """``global name; del name``."""
+        try:
+            del self._function().__globals__[name]
+        except KeyError:
+            raise NameError(f"name {name!r} is not defined") from None
+
+    def store_free(self, name: str, value: Any) -> None:
+        """``nonlocal name; name = value``."""
+        self._cell(name).cell_contents = value
+
+    def delete_free(self, name: str) -> None:
+        """``nonlocal name; del name``."""
+        try:
+            del self._cell(name).cell_contents
+        except ValueError:
+            what = f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope"
+            raise NameError(what) from None
+
+    @staticmethod
+    def function(index: int) -> Callable[[Any], Any]:
+        """Decorator of each nested function: `index` points into ``Converted.nested``."""
+        return lambda made: made
+
+    @staticmethod
+    def iterate(iterable: Iterable[Any]) -> Iterable[Any]:
+        """What a comprehension or an unconverted ``for`` runs over."""
+        return iterable
+
+    @staticmethod
+    def truth(value: Any) -> Any:
+        """A condition that stayed in Python."""
+        return value
+
+    @staticmethod
+    def contains(container: Any, element: Any) -> bool:
+        """``element in container``."""
+        return element in container
+
+    @staticmethod
+    def enter(manager: Any) -> Any:
+        """What a ``with`` statement enters."""
+        return manager
+
+    @staticmethod
+    def format_value(value: Any) -> Any:
+        """A value inside an f-string."""
+        return value
+
+    def _function(self) -> FunctionType:
+        if self._fn is None:
+            raise TypeError("these operators were made without the function whose globals and cells they write")
+        return self._fn
+
+    def _cell(self, name: str) -> CellType:
+        fn = self._function()
+        return dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))[name]
+
+
+# Python's own machinery that instrumented code needs by a name the user cannot have rebound.
+_SUPPORT: dict[str, object] = {"slice_": slice}
+
+
+def find_operator(namespace: Any, name: str) -> object:
+    """The operator called `name`: from the given namespace, or Python's own."""
+    return _SUPPORT[name] if name in _SUPPORT else getattr(namespace, name)

@@ -1,0 +1,125 @@
+"""Small questions about syntax trees (gast), and walks that respect scopes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import gast
+
+Node: TypeAlias = Any
+"""A gast node.  gast has no type stubs."""
+
+FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef)
+COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
+LOOPS = (gast.For, gast.While)
+TRIES: tuple[type, ...] = (gast.Try, gast.TryStar)
+BLOCK_FIELDS = ("body", "orelse", "finalbody")
+
+
+def mark_generated(node: Node) -> Node:
+    """Mark a function or lambda as made by a pass: its statements still belong to the user's function around it."""
+    node.generated = True
+    return node
+
+
+def is_generated(node: Node) -> bool:
+    """Was this function, lambda or call made by a pass?"""
+    return getattr(node, "generated", False)
+
+
+def located(node: Node, origin: Node) -> Node:
+    """Give `node`, and everything new inside it, the place of `origin` in the user's file."""
+    place = {field: getattr(origin, field) for field in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if "lineno" in current._attributes and getattr(current, "lineno", None) is None:
+            for field, value in place.items():
+                setattr(current, field, value)
+        stack.extend(gast.iter_child_nodes(current))
+    return node
+
+
+def duplicate(node: Node) -> Node:
+    """A copy that shares nothing with `node` (a tree in which one node stands twice breaks in-place passes)."""
+    return copy.deepcopy(node)
+
+
+def blocks_of(statement: Node) -> Iterator[list[Node]]:
+    """The statement lists of a compound statement, in the order in which they may run."""
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        children = getattr(statement, field, None)
+        if not isinstance(children, list):
+            continue
+        if field in BLOCK_FIELDS:
+            yield children
+        else:
+            for child in children:
+                yield child.body
+
+
+def is_new_scope(node: Node) -> bool:
+    """Does `node` open a scope of the user's own: a function, a lambda or a class?"""
+    return isinstance(node, (*FUNCTIONS, gast.Lambda, gast.ClassDef)) and not is_generated(node)
+
+
+def walk_own(node: Node) -> Iterator[Node]:
+    """Like `gast.walk`, but stay out of the user's functions, lambdas and classes below `node`."""
+    yield node
+    for child in gast.iter_child_nodes(node):
+        if is_new_scope(child):
+            yield child
+        else:
+            yield from walk_own(child)
+
+
+def walk_statements(statements: list[Node]) -> Iterator[Node]:
+    """Every statement of a block and of the blocks inside it, but not of functions and classes defined there."""
+    for statement in statements:
+        yield statement
+        if not isinstance(statement, (*FUNCTIONS, gast.ClassDef)):
+            for block in blocks_of(statement):
+                yield from walk_statements(block)
+
+
+def user_functions(tree: Node) -> list[Node]:
+    """All functions the user wrote in `tree`, innermost first."""
+    found = [node for node in gast.walk(tree) if isinstance(node, FUNCTIONS) and not is_generated(node)]
+    return found[::-1]
+
+
+def is_generator(function: Node) -> bool:
+    """Does the function itself (not one inside it) contain ``yield``?"""
+    return any(
+        isinstance(node, (gast.Yield, gast.YieldFrom)) for statement in function.body for node in walk_own(statement)
+    )
+
+
+def is_docstring(statement: Node) -> bool:
+    """Is this statement a bare string?"""
+    return (
+        isinstance(statement, gast.Expr)
+        and isinstance(statement.value, gast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def prologue_length(function: Node) -> int:
+    """How many statements at the top are docstring and ``global``/``nonlocal`` declarations."""
+    length = 1 if function.body and is_docstring(function.body[0]) else 0
+    while length < len(function.body) and isinstance(function.body[length], (gast.Global, gast.Nonlocal)):
+        length += 1
+    return length
+
+
+def map_blocks(statement: Node, rewrite: Callable[[list[Node]], list[Node]]) -> None:
+    """Replace each statement list directly below `statement` by ``rewrite(list)``."""
+    for field in BLOCK_FIELDS:
+        children = getattr(statement, field, None)
+        if isinstance(children, list):
+            setattr(statement, field, rewrite(children))
+    for field in ("handlers", "cases"):
+        for child in getattr(statement, field, ()):
+            child.body = rewrite(child.body)

@@ -1,0 +1,1 @@
+"""The passes: each is a function ``run(tree, ctx) -> tree``."""

@@ -1,0 +1,238 @@
+"""The trace-only pass: loads, stores and calls become operators too.
+
+It runs on a copy of the converted tree, after the text for ``.code`` was made.  Stores of several kinds in one statement
+are taken apart into statements of their own, in the order in which Python does them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from d2s.transpiler.context import Context
+from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located
+from d2s.transpiler.passes.instrument_scopes import Scopes, stored_outside
+from d2s.transpiler.passes.instrument_stores import Stores
+from d2s.transpiler.selection import is_plain_test
+from d2s.transpiler.template import call, constant, load, thunk
+
+_NEEDS_ITS_FRAME = frozenset({"locals", "vars", "dir", "eval", "exec"})
+_NEVER_TENSOR = (gast.Is, gast.IsNot)
+
+
+def run(tree: Node, ctx: Context, free: frozenset[str] = frozenset()) -> Node:
+    """
+    Turn every access that a tracer has to see into the call of an operator.
+
+    Parameters
+    ----------
+    free : set of str
+        Names that the converted function gets from cells outside of it.
+
+    >>> tree = gast.parse('''
+    ... def f(x):
+    ...     x.a[0] += 1
+    ...     return [g(v) for v in x if v]
+    ... ''')
+    >>> from d2s.transpiler.context import new_context
+    >>> print(gast.unparse(run(tree, new_context(tree))).strip())
+    def f(x):
+        target = attr(x, 'a')
+        index = 0
+        store_item(target, index, aug('iadd', item(target, index), 1))
+        return [call(load_global('g', g), v) for v in iterate(x) if truth(v)]
+    """
+    definition = tree.body[0]
+    _Instrument(ctx, free, stored_outside(definition, free)).visit(definition)
+    return gast.fix_missing_locations(tree)
+
+
+class _Instrument(Stores, gast.NodeTransformer):  # type: ignore[misc]
+    def __init__(self, ctx: Context, free: frozenset[str], pending: frozenset[str]) -> None:
+        self.ctx = ctx
+        self.scopes = Scopes(free)
+        self.pending = pending
+        self.first_parameters: list[str | None] = []
+
+    def operator(self, name: str, origin: Node, *args: Node) -> Node:
+        """A call of an operator at the place of `origin`."""
+        return located(call(self.ctx, name, *args), origin)
+
+    # Functions and classes
+
+    def visit_FunctionDef(self, node: Node) -> Any:
+        if not is_generated(node):
+            node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+            self.visit_defaults(node.args)
+            if hasattr(node, "nested_index"):
+                node.decorator_list.append(self.operator("function", node, constant(node.nested_index)))
+        with self.scopes.function(node):
+            self.enter_parameters(node)
+            node.body = self.visit_block(node.body)
+            self.leave_parameters(node)
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node: Node) -> Any:
+        self.visit_defaults(node.args)
+        with self.scopes.function(node):
+            self.enter_parameters(node)
+            node.body = self.visit(node.body)
+            self.leave_parameters(node)
+        if is_generated(node) or not hasattr(node, "nested_index"):
+            return node
+        wrapper = self.operator("function", node, constant(node.nested_index))
+        wrapped = gast.Call(func=wrapper, args=[node], keywords=[])
+        wrapped.generated = True
+        return located(wrapped, node)
+
+    def enter_parameters(self, node: Node) -> None:
+        if not is_generated(node):
+            positional = [*node.args.posonlyargs, *node.args.args]
+            self.first_parameters.append(positional[0].id if positional else None)
+
+    def leave_parameters(self, node: Node) -> None:
+        if not is_generated(node):
+            self.first_parameters.pop()
+
+    def visit_defaults(self, args: Node) -> None:
+        args.defaults = [self.visit(default) for default in args.defaults]
+        args.kw_defaults = [None if default is None else self.visit(default) for default in args.kw_defaults]
+
+    def visit_ClassDef(self, node: Node) -> Any:
+        for field in ("decorator_list", "bases", "keywords"):
+            setattr(node, field, [self.visit(part) for part in getattr(node, field)])
+        with self.scopes.class_body(node):
+            node.body = self.visit_block(node.body)
+        return node
+
+    def visit_block(self, statements: list[Node]) -> list[Node]:
+        done: list[Node] = []
+        for statement in statements:
+            new = self.visit(statement)
+            done += new if isinstance(new, list) else [new]
+        return done
+
+    # Reads
+
+    def visit_Name(self, node: Node) -> Any:
+        if not isinstance(node.ctx, gast.Load) or is_generated(node) or node.id == "__class__":
+            return node
+        kind = self.scopes.kind(node.id)
+        if kind not in ("global", "free"):
+            return node
+        if node.id in self.pending:
+            return self.operator(f"load_{kind}_pending", node, constant(node.id), thunk(node))
+        return self.operator(f"load_{kind}", node, constant(node.id), node)
+
+    def visit_Attribute(self, node: Node) -> Any:
+        node.value = self.visit(node.value)
+        return self.operator("attr", node, node.value, constant(self.scopes.mangled(node.attr)))
+
+    def visit_Subscript(self, node: Node) -> Any:
+        return self.operator("item", node, self.visit(node.value), self.index(node.slice))
+
+    def index(self, node: Node) -> Node:
+        """The object that ``[...]`` passes on."""
+        if isinstance(node, gast.Slice):
+            bounds = [constant(None) if b is None else self.visit(b) for b in (node.lower, node.upper, node.step)]
+            return self.operator("slice_", node, *bounds)
+        if isinstance(node, gast.Tuple):
+            node.elts = [self.index(element) for element in node.elts]
+            return node
+        return self.visit(node)
+
+    # Calls and operators
+
+    def visit_Call(self, node: Node) -> Any:
+        is_operator = is_generated(node)
+        name = node.func.id if isinstance(node.func, gast.Name) else None
+        if name == "super" and not (node.args or node.keywords) and self.first_parameters[-1] is not None:
+            node.args = [located(load(part), node) for part in ("__class__", self.first_parameters[-1])]
+        keeps_frame = name in _NEEDS_ITS_FRAME or name == "super" and not node.args
+        if not keeps_frame:
+            node.func = self.visit(node.func)
+        node.args = [self.visit(arg) for arg in node.args]
+        node.keywords = [self.visit(keyword) for keyword in node.keywords]
+        if is_operator or keeps_frame:
+            return node
+        wrapped = self.operator("call", node, node.func, *node.args)
+        wrapped.keywords = node.keywords
+        return wrapped
+
+    def visit_Compare(self, node: Node) -> Any:
+        self.generic_visit(node)
+        if len(node.ops) != 1 or not isinstance(node.ops[0], (gast.In, gast.NotIn)):
+            return node
+        element, container = node.left, node.comparators[0]
+        if isinstance(element, (gast.Name, gast.Constant)):
+            found = self.operator("contains", node, container, element)
+        else:  # Python evaluates the element first
+            names = self.ctx.names.stable("element"), self.ctx.names.stable("container")
+            inner = call(self.ctx, "contains", load(names[1]), load(names[0]))
+            found = gast.Call(func=thunk(inner, *names), args=[element, container], keywords=[])
+            found.generated = True
+            located(found, node)
+        return found if isinstance(node.ops[0], gast.In) else self.operator("not_", node, found)
+
+    def visit_FormattedValue(self, node: Node) -> Any:
+        self.generic_visit(node)
+        node.value = self.operator("format_value", node.value, node.value)
+        return node
+
+    # Conditions and iterables that stayed in Python
+
+    def truth(self, test: Node) -> Node:
+        is_plain = is_plain_test(test, self.ctx) and not any(
+            isinstance(part, gast.Compare) and not all(isinstance(op, _NEVER_TENSOR) for op in part.ops)
+            for part in gast.walk(test)
+        )
+        new = self.visit(test)
+        return new if is_plain else self.operator("truth", test, new)
+
+    def visit_If(self, node: Node) -> Any:
+        node.test = self.truth(node.test)
+        node.body, node.orelse = self.visit_block(node.body), self.visit_block(node.orelse)
+        return node
+
+    visit_While = visit_If
+
+    def visit_IfExp(self, node: Node) -> Any:
+        node.test = self.truth(node.test)
+        node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
+        return node
+
+    def visit_Assert(self, node: Node) -> Any:
+        node.test = self.truth(node.test)
+        node.msg = None if node.msg is None else self.visit(node.msg)
+        return node
+
+    def visit_comprehension_expression(self, node: Node) -> Any:
+        first = node.generators[0]
+        first.iter = self.iterated(first)  # evaluated in the scope around
+        with self.scopes.comprehension(node):
+            for generator in node.generators:
+                if generator is not first:
+                    generator.iter = self.iterated(generator)
+                generator.ifs = [self.truth(test) for test in generator.ifs]
+            for field in ("elt", "key", "value"):
+                if hasattr(node, field):
+                    setattr(node, field, self.visit(getattr(node, field)))
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_expression
+
+    def iterated(self, node: Node) -> Node:
+        new = self.visit(node.iter)
+        is_async = getattr(node, "is_async", False) or isinstance(node, gast.AsyncFor)
+        return new if is_async else self.operator("iterate", node.iter, new)
+
+    def visit_match_case(self, node: Node) -> Any:
+        node.guard = None if node.guard is None else self.truth(node.guard)
+        node.body = self.visit_block(node.body)
+        return node  # patterns are no expressions
+
+
+__all__ = ["FUNCTIONS", "run"]

@@ -1,0 +1,210 @@
+"""Statements that store, taken apart into stores that are operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from d2s.transpiler.context import Context
+from d2s.transpiler.nodes import Node, located
+from d2s.transpiler.passes.instrument_scopes import Scopes
+from d2s.transpiler.template import assign, constant, load, store, thunk
+
+_IN_PLACE = {
+    gast.Add: "iadd",
+    gast.Sub: "isub",
+    gast.Mult: "imul",
+    gast.MatMult: "imatmul",
+    gast.Div: "itruediv",
+    gast.FloorDiv: "ifloordiv",
+    gast.Mod: "imod",
+    gast.Pow: "ipow",
+    gast.LShift: "ilshift",
+    gast.RShift: "irshift",
+    gast.BitAnd: "iand",
+    gast.BitXor: "ixor",
+    gast.BitOr: "ior",
+}
+
+
+class Stores:
+    """The half of the instrumenting visitor that deals with targets."""
+
+    ctx: Context
+    scopes: Scopes
+
+    def visit(self, node: Node) -> Any: ...
+
+    def index(self, node: Node) -> Node: ...
+
+    def operator(self, name: str, origin: Node, *args: Node) -> Node: ...
+
+    def iterated(self, node: Node) -> Node: ...
+
+    def visit_block(self, statements: list[Node]) -> list[Node]: ...
+
+    def generic_visit(self, node: Node) -> Any: ...
+
+    # Targets
+
+    def is_native(self, target: Node) -> bool:
+        """Is this target only names that Python may bind itself?"""
+        if isinstance(target, gast.Name):
+            return self.scopes.kind(target.id) in ("local", "class")
+        if isinstance(target, gast.Starred):
+            return self.is_native(target.value)
+        if isinstance(target, (gast.Tuple, gast.List)):
+            return all(self.is_native(element) for element in target.elts)
+        return False
+
+    def stores(self, target: Node, value: str) -> list[Node]:
+        """Statements that store the variable `value` into `target`."""
+        if isinstance(target, (gast.Tuple, gast.List)) and not self.is_native(target):
+            return self.unpacked(target, value)
+        if self.is_native(target):
+            statement = gast.Assign(targets=[target], value=load(value), type_comment=None)
+        else:
+            statement = gast.Expr(value=self.store_call(target, load(value)))
+        return [located(statement, target)]
+
+    def unpacked(self, target: Node, value: str) -> list[Node]:
+        """Unpack into temporaries first: Python, too, unpacks before it evaluates the first target."""
+        temporaries: list[str] = []
+        pattern: list[Node] = []
+        for element in target.elts:
+            temporaries.append(self.ctx.names.fresh("part"))
+            name = store(temporaries[-1])
+            pattern.append(gast.Starred(value=name, ctx=gast.Store()) if isinstance(element, gast.Starred) else name)
+        whole = gast.Tuple(elts=pattern, ctx=gast.Store())
+        done = [located(gast.Assign(targets=[whole], value=load(value), type_comment=None), target)]
+        for element, temporary in zip(target.elts, temporaries, strict=True):
+            inner = element.value if isinstance(element, gast.Starred) else element
+            done += self.stores(inner, temporary)
+        return done
+
+    def store_call(self, target: Node, value: Node) -> Node:
+        """The operator that stores into an attribute, an item, a global or an outer cell."""
+        if isinstance(target, gast.Name):
+            return self.operator(f"store_{self.scopes.kind(target.id)}", target, constant(target.id), value)
+        owner = self.visit(target.value)
+        if isinstance(target, gast.Attribute):
+            return self.operator("store_attr", target, owner, constant(self.scopes.mangled(target.attr)), value)
+        return self.operator("store_item", target, owner, self.index(target.slice), value)
+
+    def temporary(self, base: str, value: Node) -> tuple[str, Node]:
+        """A variable for a value that is needed more than once, or before something else."""
+        name = self.ctx.names.stable(base)
+        return name, located(assign(name, value), value)
+
+    # Statements
+
+    def visit_Assign(self, node: Node) -> Any:
+        node.value = self.visit(node.value)
+        if self.scopes.is_class_body or all(self.is_native(target) for target in node.targets):
+            return node
+        # Python evaluates the value before the targets.
+        name, keep = self.temporary("stored", node.value)
+        return [keep, *(statement for target in node.targets for statement in self.stores(target, name))]
+
+    def visit_AnnAssign(self, node: Node) -> Any:
+        if node.value is None:
+            return node
+        if self.scopes.is_class_body or self.is_native(node.target):
+            node.value = self.visit(node.value)
+            return node
+        return self.visit_Assign(located(gast.Assign([node.target], node.value, None), node))
+
+    def visit_AugAssign(self, node: Node) -> Any:
+        if self.scopes.is_class_body:
+            node.value = self.visit(node.value)
+            return node
+        operation, target = constant(_IN_PLACE[type(node.op)]), node.target
+        if isinstance(target, gast.Name):
+            old = self.visit(gast.copy_location(load(target.id), target))
+            new = self.operator("aug", node, operation, old, self.visit(node.value))
+            if self.is_native(target):
+                return located(gast.Assign(targets=[target], value=new, type_comment=None), node)
+            return located(gast.Expr(value=self.store_call(target, new)), node)
+        owner, keep_owner = self.temporary("target", self.visit(target.value))
+        if isinstance(target, gast.Attribute):
+            key, before = constant(self.scopes.mangled(target.attr)), [keep_owner]
+            read, write = "attr", "store_attr"
+        else:
+            index, keep_index = self.temporary("index", self.index(target.slice))
+            key, before = load(index), [keep_owner, keep_index]
+            read, write = "item", "store_item"
+        old = self.operator(read, target, load(owner), key)
+        # The value may hold an augmented assignment no more than any expression: the temporaries survive it.
+        new = self.operator("aug", node, operation, old, self.visit(node.value))
+        again = load(key.id) if isinstance(key, gast.Name) else constant(key.value)
+        stored = self.operator(write, target, load(owner), again, new)
+        return [*before, located(gast.Expr(value=stored), node)]
+
+    def visit_Delete(self, node: Node) -> Any:
+        if self.scopes.is_class_body:
+            return node
+        return [statement for target in node.targets for statement in self.deletions(target)]
+
+    def deletions(self, target: Node) -> list[Node]:
+        if isinstance(target, (gast.Tuple, gast.List)):
+            return [statement for element in target.elts for statement in self.deletions(element)]
+        if self.is_native(target):
+            return [located(gast.Delete(targets=[target]), target)]
+        if isinstance(target, gast.Name):
+            gone = self.operator(f"delete_{self.scopes.kind(target.id)}", target, constant(target.id))
+        elif isinstance(target, gast.Attribute):
+            name = constant(self.scopes.mangled(target.attr))
+            gone = self.operator("delete_attr", target, self.visit(target.value), name)
+        else:
+            gone = self.operator("delete_item", target, self.visit(target.value), self.index(target.slice))
+        return [located(gast.Expr(value=gone), target)]
+
+    def visit_NamedExpr(self, node: Node) -> Any:
+        node.value = self.visit(node.value)
+        if self.is_native(node.target):
+            return node
+        # A store is a statement's operator and gives nothing back: pass the value round it.
+        given = self.ctx.names.stable("given")
+        pair = gast.Tuple(elts=[self.store_call(node.target, load(given)), load(given)], ctx=gast.Load())
+        last = gast.Subscript(value=pair, slice=constant(1), ctx=gast.Load())
+        made = gast.Call(func=thunk(last, given), args=[node.value], keywords=[])
+        made.generated = True
+        return located(made, node)
+
+    # Targets of compound statements
+
+    def visit_For(self, node: Node) -> Any:
+        node.iter = self.iterated(node)
+        before: list[Node] = []
+        if not (self.scopes.is_class_body or self.is_native(node.target)):
+            name = self.ctx.names.fresh("stored")
+            before = self.stores(node.target, name)
+            node.target = located(store(name), node.target)
+        node.body = [*before, *self.visit_block(node.body)]
+        node.orelse = self.visit_block(node.orelse)
+        return node
+
+    visit_AsyncFor = visit_For
+
+    def visit_With(self, node: Node) -> Any:
+        enters = isinstance(node, gast.With)
+        first, rest = node.items[0], node.items[1:]
+        first.context_expr = self.visit(first.context_expr)
+        if enters:
+            first.context_expr = self.operator("enter", first.context_expr, first.context_expr)
+        before: list[Node] = []
+        target = first.optional_vars
+        if target is not None and not (self.scopes.is_class_body or self.is_native(target)):
+            name = self.ctx.names.fresh("stored")
+            before = self.stores(target, name)
+            first.optional_vars = located(store(name), target)
+        if rest:  # one manager is entered, and its target stored, before the next is evaluated
+            inner = located(type(node)(items=rest, body=node.body, type_comment=None), node)
+            body = self.visit_With(inner)
+            node.items, node.body = [first], [*before, body]
+        else:
+            node.body = [*before, *self.visit_block(node.body)]
+        return node
+
+    visit_AsyncWith = visit_With

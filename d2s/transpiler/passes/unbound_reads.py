@@ -1,0 +1,77 @@
+"""Keep the error of reading an unbound local: from a closure Python would raise another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from d2s.transpiler.context import Context
+from d2s.transpiler.nodes import Node, is_generated, located
+from d2s.transpiler.template import call, constant, thunk
+
+
+def run(tree: Node, ctx: Context) -> Node:
+    """
+    Wrap reads, inside generated functions, of names that may be unbound there.
+
+    >>> from d2s.transpiler import transpile_source
+    >>> from d2s.transpiler.passes import fence, if_else
+    >>> print(transpile_source('''
+    ... def f(x):
+    ...     if x > 0:
+    ...         y = x
+    ...     if x > 1:
+    ...         print(y)
+    ... ''', passes=[fence.run, if_else.run, run]))
+    def f(x):
+        y: None
+    <BLANKLINE>
+        def body():
+            nonlocal y
+            y = x
+        if_else(x > 0, body, None)
+    <BLANKLINE>
+        def body():
+            print(bound('y', lambda : y))
+        if_else(x > 1, body, None)
+    <BLANKLINE>
+    """
+    _Rewriter(ctx).visit(tree)
+    return tree
+
+
+class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self.is_moved = False
+
+    def visit_FunctionDef(self, node: Node) -> Any:
+        outer, self.is_moved = self.is_moved, is_generated(node)
+        self.generic_visit(node)
+        self.is_moved = outer
+        return node
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = visit_FunctionDef
+
+    def visit_Name(self, node: Node) -> Any:
+        if not (self.is_moved and isinstance(node.ctx, gast.Load) and getattr(node, "maybe_unbound", False)):
+            return node
+        return self.checked(node)
+
+    def checked(self, node: Node) -> Node:
+        read = gast.copy_location(gast.Name(id=node.id, ctx=gast.Load(), annotation=None, type_comment=None), node)
+        return located(call(self.ctx, "bound", constant(node.id), thunk(read)), node)
+
+    def visit_AugAssign(self, node: Node) -> Any:
+        self.generic_visit(node)
+        return self.after_check(node, [node.target])
+
+    def visit_Delete(self, node: Node) -> Any:
+        self.generic_visit(node)
+        return self.after_check(node, node.targets)
+
+    def after_check(self, statement: Node, targets: list[Node]) -> Any:
+        unbound = [target for target in targets if self.is_moved and getattr(target, "maybe_unbound", False)]
+        checks = [located(gast.Expr(value=self.checked(target)), target) for target in unbound]
+        return [*checks, statement] if checks else statement
