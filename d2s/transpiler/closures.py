@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import gast
 
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import FUNCTIONS, Node, located, map_blocks, prologue_length
-from d2s.transpiler.scopes import bound_names, local_names, parameters, user_declared
+from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located, map_blocks, prologue_length
+from d2s.transpiler.scopes import bound_names, declared_names, local_names, mentions, parameters, user_declared
 from d2s.transpiler.template import constant, function, store
 
 
@@ -56,14 +56,37 @@ def declare_unbound(user_function: Node, locals_before: set[str]) -> None:
 
     A bare annotation makes a name local and leaves it unbound, which is what it was.
     """
-    bound = {*parameters(user_function), *bound_names(*user_function.body, through_generated=False), *user_declared(user_function)}
-    needed = [name for name in (*bound_names(*user_function.body), *sorted(locals_before)) if name not in bound]
+    bound = {*parameters(user_function), *user_declared(user_function)}
+    bound.update(bound_names(*user_function.body, through_generated=False))
+    outside = _free_mentions(user_function)
+    closed_over = bound_names(*user_function.body)
+    needed = [name for name in (*closed_over, *sorted(locals_before)) if name not in bound and name in outside]
     position = prologue_length(user_function)
     origin = user_function.body[0]
     user_function.body[position:position] = [
         located(gast.AnnAssign(target=store(name), annotation=constant(None), value=None, simple=1), origin)
         for name in dict.fromkeys(needed)
     ]
+
+
+def _free_mentions(node: Node) -> set[str]:
+    """Names mentioned below `node`, without those that a generated function keeps to itself."""
+    found: set[str] = set()
+    for child in gast.iter_child_nodes(node):
+        if isinstance(child, FUNCTIONS) and is_generated(child):
+            own = {*parameters(child), *bound_names(*child.body, through_generated=False)} - {*declared_names(child)}
+            found |= _free_mentions(child) - own
+        elif isinstance(child, (gast.Global, gast.Nonlocal)):
+            found.update(child.names)
+        else:
+            found |= _free_mentions(child) if not isinstance(child, gast.Name) else {child.id}
+            found.update(_plain_names(child))
+    return found
+
+
+def _plain_names(node: Node) -> set[str]:
+    """Names that a node holds as text."""
+    return set(mentions(node)) if isinstance(node, (gast.alias, *FUNCTIONS, gast.ClassDef, gast.pattern)) else set()
 
 
 __all__ = ["closure", "declare_unbound", "local_names"]

@@ -7,6 +7,7 @@ import gast
 from d2s.transpiler.closures import closure, declare_unbound
 from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import FUNCTIONS, Node, located, map_blocks, user_functions
+from d2s.transpiler.passes.lifetimes import private_names
 from d2s.transpiler.scopes import local_names
 from d2s.transpiler.selection import always_leaves, has_exit, has_return, is_rewritten, keeps_control_flow
 from d2s.transpiler.template import call, constant, has_walrus, load, thunk
@@ -94,7 +95,8 @@ class _Rewriter:
             value = block[0].value or constant(None)
             return located(thunk(value), block[0])
         unique = self.ctx.names.stable(name)
-        definitions.append(closure(unique, block, self.function, block[0]))
+        private = private_names(origin, block)
+        definitions.append(closure(unique, block, self.function, block[0], private=private))
         return load(unique)
 
 

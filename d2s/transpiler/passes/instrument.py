@@ -17,7 +17,7 @@ from d2s.transpiler.passes.instrument_stores import Stores
 from d2s.transpiler.selection import is_plain_test
 from d2s.transpiler.template import call, constant, load, thunk
 
-_NEEDS_ITS_FRAME = frozenset({"locals", "vars", "dir", "eval", "exec"})
+_NEEDS_ITS_FRAME = frozenset({"globals", "locals", "vars", "dir", "eval", "exec"})
 _NEVER_TENSOR = (gast.Is, gast.IsNot)
 
 
@@ -48,7 +48,7 @@ def run(tree: Node, ctx: Context, free: frozenset[str] = frozenset()) -> Node:
     return gast.fix_missing_locations(tree)
 
 
-class _Instrument(Stores, gast.NodeTransformer):  # type: ignore[misc]
+class _Instrument(Stores):
     def __init__(self, ctx: Context, free: frozenset[str], pending: frozenset[str]) -> None:
         self.ctx = ctx
         self.scopes = Scopes(free)

@@ -28,23 +28,27 @@ _IN_PLACE = {
 }
 
 
-class Stores:
+class Stores(gast.NodeTransformer):  # type: ignore[misc]
     """The half of the instrumenting visitor that deals with targets."""
 
     ctx: Context
     scopes: Scopes
 
-    def visit(self, node: Node) -> Any: ...
+    def index(self, node: Node) -> Node:
+        """The object that ``[...]`` passes on."""
+        raise NotImplementedError
 
-    def index(self, node: Node) -> Node: ...
+    def operator(self, name: str, origin: Node, *args: Node) -> Node:
+        """A call of an operator at the place of `origin`."""
+        raise NotImplementedError
 
-    def operator(self, name: str, origin: Node, *args: Node) -> Node: ...
+    def iterated(self, node: Node) -> Node:
+        """The iterable of a loop or comprehension."""
+        raise NotImplementedError
 
-    def iterated(self, node: Node) -> Node: ...
-
-    def visit_block(self, statements: list[Node]) -> list[Node]: ...
-
-    def generic_visit(self, node: Node) -> Any: ...
+    def visit_block(self, statements: list[Node]) -> list[Node]:
+        """The statements, each replaced by what stands for it."""
+        raise NotImplementedError
 
     # Targets
 

@@ -31,8 +31,7 @@ def run(tree: Node, ctx: Context) -> Node:
     def f(x):
         c: None
         a = and_(x > 0, lambda : not_(x))
-        b = if_exp((lambda middle: and_(0 < middle, lambda : middle < 5))(x.sum(
-            )), lambda : x, lambda : a)
+        b = if_exp((lambda middle: and_(0 < middle, lambda : middle < 5))(x.sum()), lambda : x, lambda : a)
     <BLANKLINE>
         def assign_c(value):
             nonlocal c
@@ -154,13 +153,13 @@ class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
         """``left < middle < right``: every term is evaluated once, from left to right, and only as far as needed."""
         middle = comparators[0]
         params: dict[str, Node] = {}
-        left, again = self.once("left", left, params), middle
-        if not isinstance(middle, gast.Constant):
-            name = self.ctx.names.stable("middle")
-            params[name] = middle
-            middle, again = load(name), load(name)
-        else:
-            again = duplicate(middle)
+        if not isinstance(middle, (gast.Name, gast.Constant)):
+            if not isinstance(left, gast.Constant):  # it is evaluated first, so it has to come in as well
+                params[self.ctx.names.stable("left")] = left
+                left = load(self.ctx.names.stable("left"))
+            params[self.ctx.names.stable("middle")] = middle
+            middle = load(self.ctx.names.stable("middle"))
+        again = duplicate(middle)
         first = gast.Compare(left=left, ops=ops[:1], comparators=[middle])
         if len(ops) == 2:
             rest = gast.Compare(left=again, ops=ops[1:], comparators=comparators[1:])
@@ -171,14 +170,6 @@ class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
             both = gast.Call(func=thunk(both, *params), args=list(params.values()), keywords=[])
             both.generated = True
         return located(both, origin)
-
-    def once(self, base: str, term: Node, params: dict[str, Node]) -> Node:
-        """A term of a comparison as a parameter, unless evaluating it later makes no difference."""
-        if isinstance(term, gast.Constant) or isinstance(term, gast.Name) and term.id == self.ctx.names.stable("middle"):
-            return term
-        name = self.ctx.names.stable(base)
-        params[name] = term
-        return load(name)
 
     # Lambdas around operands
 

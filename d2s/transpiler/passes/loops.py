@@ -7,6 +7,7 @@ import gast
 from d2s.transpiler.closures import closure, declare_unbound
 from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import FUNCTIONS, LOOPS, Node, located, map_blocks, user_functions
+from d2s.transpiler.passes.lifetimes import private_names
 from d2s.transpiler.scopes import local_names
 from d2s.transpiler.selection import has_exit, is_rewritten, keeps_control_flow
 from d2s.transpiler.template import call, load, thunk
@@ -80,17 +81,23 @@ class _Rewriter:
         test_name, body_name = names.stable("test"), names.stable("body")
         give_test = located(gast.Return(value=loop.test), loop.test)
         test = closure(test_name, [give_test], self.function, loop.test)
-        body = closure(body_name, loop.body, self.function, loop.body[0])
+        private = private_names(loop, loop.body)
+        body = closure(body_name, loop.body, self.function, loop.body[0], private=private)
         return [test, body, self.statement("while_loop", loop, load(test_name), load(body_name))]
 
     def converted_for(self, loop: Node) -> list[Node]:
         statements, stop = _split_stop(loop.body)
         if has_exit(statements) or loop.orelse:
             return [loop]
-        names = self.ctx.names
-        body_name, item = names.stable("body"), names.stable("item")
-        bind = gast.Assign(targets=[loop.target], value=load(item), type_comment=None)
-        body = closure(body_name, [located(bind, loop.target), *statements], self.function, loop.target, (item,))
+        body_name = self.ctx.names.stable("body")
+        private = private_names(loop, [loop.target, *statements])
+        if isinstance(loop.target, gast.Name) and loop.target.id in private:
+            item = loop.target.id
+        else:
+            item = self.ctx.names.stable("item")
+            bind = gast.Assign(targets=[loop.target], value=load(item), type_comment=None)
+            statements = [located(bind, loop.target), *statements]
+        body = closure(body_name, statements, self.function, loop.target, (item,), private)
         stops = [] if stop is None else [thunk(load(stop))]
         return [body, self.statement("for_loop", loop, loop.iter, load(body_name), *stops)]
 
