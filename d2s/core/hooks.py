@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from d2s.core import interpreter
 from d2s.core.interpreter import TensorBase
 from d2s.errors import HookError
 
-# A hook that registers itself again on every call would never end.
-MAX_CALLS_IN_ONE_PASS = 1000
+# Hooks added during a pass run in that pass: one that adds a hook on every call would never end.
+MAX_HOOKS_ADDED_IN_ONE_PASS = 1000
 
 _ids = itertools.count()
 
@@ -64,8 +66,34 @@ class HookList:
     def __len__(self) -> int:
         return len(self.hooks)
 
-    def run(self, gradient: Any) -> Any:
+    def live(self) -> Iterator[Callable[..., Any]]:
+        """The hooks by ascending id, as the list is when each one is reached."""
+        hooks = self.hooks
+        pending = list(hooks)
+        added = 0
+        while pending:
+            for hook_id in pending:
+                hook = hooks.get(hook_id)
+                if hook is not None:
+                    yield hook
+            last = pending[-1]
+            pending = [hook_id for hook_id in hooks if hook_id > last]
+            added += len(pending)
+            if added > MAX_HOOKS_ADDED_IN_ONE_PASS:
+                raise HookError(
+                    f"hooks have added more than {MAX_HOOKS_ADDED_IN_ONE_PASS} hooks to one tensor in one backward; "
+                    f"{name_of(hooks[last])} registers a new hook each time it runs"
+                )
+
+    def run(self, gradient: Any, own: Callable[[Any], Any] | None = None) -> Any:
         """Apply the hooks to `gradient` (a Tensor) and return the result.
+
+        Parameters
+        ----------
+        gradient : Tensor
+            The complete gradient, as a Tensor object that nobody else holds: a hook may write to it in place.
+        own : callable, optional
+            Makes such an object from what a hook returned, for the next hook.
 
         Raises
         ------
@@ -74,40 +102,33 @@ class HookList:
         HookError
             If a hook returns another shape or dtype, or hooks register hooks without end.
         """
-        last, calls = -1, 0
-        while True:
-            hook_id = next((key for key in self.hooks if key > last), None)
-            if hook_id is None:
-                return gradient
-            last = hook_id
-            hook = self.hooks[hook_id]
-            calls += 1
-            if calls > MAX_CALLS_IN_ONE_PASS:
-                raise HookError(
-                    f"more than {MAX_CALLS_IN_ONE_PASS} hook calls on one tensor in one backward; "
-                    f"{name_of(hook)} registers a new hook each time it runs"
-                )
+        before = interpreter.unwrap(gradient)
+        for hook in self.live():
             result = hook(gradient)
-            if result is not None and result is not gradient:
-                gradient = checked(hook, gradient, result)
+            if result is None or result is gradient:
+                check_result(hook, before, gradient)
+            else:
+                check_result(hook, before, result)
+                gradient = result if own is None else own(result)
+        return gradient
 
 
-def checked(hook: Callable[..., Any], before: Any, after: Any) -> Any:
-    """`after` if it can stand in for the gradient `before`."""
+def check_result(hook: Callable[..., Any], before: np.ndarray[Any, Any], after: Any) -> None:
+    """Raise unless `after` can stand in for a gradient whose array was `before`."""
     if not isinstance(after, TensorBase):
-        raise TypeError(
-            f"expected Tensor or None, but hook {name_of(hook)} returned {type(after).__name__!r}"
-        )
-    old, new = interpreter.unwrap(before), interpreter.unwrap(after)
-    if old.shape != new.shape:
+        raise TypeError(f"expected Tensor or None, but hook {name_of(hook)} returned {type(after).__name__!r}")
+    array = interpreter.unwrap(after)
+    if array is before:
+        return
+    if array.shape != before.shape:
         raise HookError(
-            f"hook {name_of(hook)} has changed the shape of the gradient from {list(old.shape)} to {list(new.shape)}"
+            f"hook {name_of(hook)} has changed the shape of the gradient "
+            f"from {list(before.shape)} to {list(array.shape)}"
         )
-    if old.dtype != new.dtype:
+    if array.dtype != before.dtype:
         raise HookError(
-            f"hook {name_of(hook)} has changed the dtype of the gradient from {old.dtype.name} to {new.dtype.name}"
+            f"hook {name_of(hook)} has changed the dtype of the gradient from {before.dtype.name} to {array.dtype.name}"
         )
-    return after
 
 
 def name_of(hook: Callable[..., Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,9 +33,6 @@ class Op:
         `TensorSpec` in place of every input that is not saved, and None in place of an unsaved `out`.
     """
 
-    __slots__ = ("__doc__", "forward", "infer", "joint_rule", "name", "parameters", "random", "rules", "saves",
-                 "saves_out", "template", "variadic")
-
     def __init__(
         self,
         name: str,
@@ -57,7 +55,8 @@ class Op:
         self.template = template
         self.rules: tuple[Rule | None, ...] = ()
         self.joint_rule: Rule | None = None
-        self.__doc__ = forward.__doc__
+        self.is_differentiable = False
+        self._reads: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = {}
 
     def vjp(self, *rules: Rule | None) -> None:
         """Set the gradient rules, one per tensor input: ``rule(g, out, *inputs, **attrs) -> gradient``.
@@ -67,6 +66,8 @@ class Op:
         `g` and `out` are tuples; gradients that did not arrive are zeros.  None: not differentiable there.
         """
         self.rules = rules
+        self.is_differentiable = any(rule is not None for rule in rules)
+        self._reads.clear()
 
     def vjp_all(self, rule: Rule) -> None:
         """Set one rule for all inputs: ``rule(g, out, *inputs, needs, **attrs) -> tuple``.
@@ -74,10 +75,8 @@ class Op:
         `needs` holds one bool per input; where it is False, None may be returned.
         """
         self.joint_rule = rule
-
-    @property
-    def is_differentiable(self) -> bool:
-        return self.joint_rule is not None or any(rule is not None for rule in self.rules)
+        self.is_differentiable = True
+        self._reads.clear()
 
     def differentiates(self, index: int) -> bool:
         """True if there is a gradient rule for input `index`."""
@@ -88,6 +87,24 @@ class Op:
     def saves_input(self, index: int, name: str = "") -> bool:
         """True if the gradient rules read the value of input `index`."""
         return self.saves[index] if index < len(self.saves) else False
+
+    def reads_for(self, wanted: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
+        """Of which inputs, and whether of the output, the values are read when the `wanted` gradients are computed.
+
+        Less than `saves` where only some of the inputs require a gradient: of ``x * y`` the gradient of `x` reads
+        `y` alone.
+        """
+        found = self._reads.get(wanted)
+        if found is None:
+            names = set(range(len(wanted))) | {-1}
+            if self.joint_rule is None:
+                names = set()
+                for rule, is_wanted in zip(self.rules, wanted, strict=False):
+                    if is_wanted and rule is not None:
+                        names |= _positions_read(rule, len(wanted))
+            inputs = tuple(self.saves_input(index) and index in names for index in range(len(wanted)))
+            found = self._reads[wanted] = inputs, self.saves_out and -1 in names
+        return found
 
     def gradients(self, g: Any, out: Any, inputs: Sequence[Any], attrs: dict[str, Any], needs: Sequence[bool]) -> list[Any]:
         """Gradients of the inputs, None where `needs` is False or the op has no rule there."""
@@ -108,6 +125,21 @@ class Op:
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         return _op_by_name, (self.name,)
+
+
+def _positions_read(rule: Rule, count: int) -> set[int]:
+    """Which inputs a gradient rule reads, by position, and -1 if it reads `out`: found in its byte code."""
+    everything = {-1, *range(count)}
+    code = getattr(rule, "__code__", None)
+    if code is None or code.co_flags & inspect.CO_VARARGS:
+        return everything
+    read: set[Any] = set(code.co_cellvars)
+    for instruction in dis.get_instructions(code):
+        if "LOAD" in instruction.opname and instruction.opname != "LOAD_CONST":
+            names = instruction.argval
+            read.update(names if isinstance(names, tuple) else (names,))
+    # A rule is called with (g, out, *inputs).
+    return {position - 2 for position, name in enumerate(code.co_varnames[: code.co_argcount]) if name in read} & everything
 
 
 def _op_by_name(name: str) -> Op:

@@ -1,0 +1,170 @@
+"""PyLayer: an op whose forward and backward are the user's own Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from d2s.core.interpreter import current_interpreter, set_grad_mode, state
+from d2s.core.spec import is_floating
+from d2s.eager.tape import InteriorNode, zeros
+from d2s.eager.tensor import Tensor
+from d2s.eager.walk import Walk
+from d2s.errors import DTypeError, GradientError, ShapeError
+
+
+class PyLayerContext:
+    """What `forward` hands on to `backward`: saved tensors, and any attribute the user sets."""
+
+    def __init__(self) -> None:
+        self._saved: tuple[Any, ...] = ()
+        self._versions: tuple[int, ...] = ()
+        self._not_differentiable: frozenset[int] = frozenset()
+        self._materializes = True
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors for `backward`, where `saved_tensor()` gives them back; call it once, in `forward`."""
+        self._saved = tensors
+        self._versions = tuple(value.version if isinstance(value, Tensor) else -1 for value in tensors)
+
+    def saved_tensor(self) -> tuple[Any, ...]:
+        """The tensors given to `save_for_backward`.
+
+        Raises
+        ------
+        GradientError
+            If one of them has been modified in place since.
+        """
+        for value, version in zip(self._saved, self._versions, strict=True):
+            if version >= 0 and value.version != version:
+                raise GradientError(
+                    f"a tensor saved for backward has been modified in place: shape {value.shape}, "
+                    f"is at version {value.version}, expected version {version}"
+                )
+        return self._saved
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say, in `forward`, that these outputs have no gradient."""
+        self._not_differentiable = frozenset(id(tensor) for tensor in tensors)
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose what `backward` gets for an output that received no gradient: zeros (True, as at first) or None."""
+        self._materializes = value
+
+
+class PyLayer:
+    """
+    Base of ops with a gradient of the user's own.
+
+    Subclasses define two static methods, ``forward(ctx, *args, **kwargs)`` and ``backward(ctx, *grads)``.  `forward`
+    runs without grad mode and returns a Tensor or a tuple; `backward` gets one gradient per output and returns one
+    per Tensor among the positional and keyword arguments, in order (None where there is none).
+
+    Examples
+    --------
+    >>> class Cube(PyLayer):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensor()
+    ...         return g * 3 * x * x
+    >>> x = to_tensor([2.0], stop_gradient=False)
+    >>> Cube.apply(x).backward()
+    >>> x.grad.tolist()
+    [12.0]
+    """
+
+    @staticmethod
+    def forward(ctx: PyLayerContext, *args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs."""
+        raise NotImplementedError("a PyLayer needs a static method forward(ctx, *args)")
+
+    @staticmethod
+    def backward(ctx: PyLayerContext, *grads: Any) -> Any:
+        """Compute the gradients of the inputs."""
+        raise NotImplementedError("a PyLayer needs a static method backward(ctx, *grads)")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward` as one op."""
+        stage = getattr(current_interpreter(), "py_layer", None)
+        if stage is not None:
+            return stage(cls, args, kwargs)
+        inputs = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
+        edges = [value.edge() for value in inputs]
+        context = PyLayerContext()
+        before = set_grad_mode(False)
+        try:
+            result = cls.forward(context, *args, **kwargs)
+        finally:
+            set_grad_mode(before)
+        if not state.grad_enabled or all(edge is None for edge in edges):
+            return result
+        parts = list(result) if isinstance(result, tuple | list) else [result]
+        outputs = [part for part in parts if isinstance(part, Tensor)]
+        node = PyLayerNode(cls, context, inputs, edges, outputs)
+        position = -1
+        for index, part in enumerate(parts):
+            if isinstance(part, Tensor):
+                position += 1
+                if is_floating(part.dtype) and id(part) not in context._not_differentiable:
+                    parts[index] = _joined(part, node, position, inputs)
+        return type(result)(parts) if isinstance(result, tuple | list) else parts[0]
+
+
+def _joined(part: Tensor, node: PyLayerNode, position: int, inputs: Sequence[Tensor]) -> Tensor:
+    """`part` as output of `node`; a tensor that existed before stays what it is and a new one stands for it."""
+    if part._node is not None or not part._stop_gradient or any(part is value for value in inputs):
+        return Tensor(part.data, False, node, position)
+    part._node, part._index, part._stop_gradient = node, position, False
+    return part
+
+
+class PyLayerNode(InteriorNode):
+    """One call of a PyLayer."""
+
+    __slots__ = ("context", "inputs", "layer")
+
+    def __init__(
+        self, layer: type[PyLayer], context: PyLayerContext, inputs: list[Tensor], edges: list[Any],
+        outputs: list[Tensor],
+    ) -> None:
+        super().__init__(edges, [output.spec for output in outputs])
+        self.layer = layer
+        self.context = context
+        self.inputs = [value.spec for value in inputs]
+
+    def release(self) -> None:
+        super().release()
+        self.context = PyLayerContext()
+
+    def propagate(self, walk: Walk, grads: list[Tensor | None]) -> None:
+        context = self.context
+        if context._materializes:
+            grads = [zeros(spec) if grad is None else grad for grad, spec in zip(grads, self.specs, strict=True)]
+        if not walk.retain_graph:
+            self.release()
+        own = [grad if grad is None else (grad.alias() if walk.create_graph else Tensor(grad.data, False)) for grad in grads]
+        returned = self.layer.backward(context, *own)
+        found = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
+        self._check(found)
+        for edge, grad in zip(self.edges, found, strict=True):
+            if grad is not None and edge is not None and walk.needs(edge):
+                walk.accumulate(edge, grad if walk.create_graph else Tensor(grad.data))
+
+    def _check(self, found: tuple[Any, ...]) -> None:
+        name = f"{self.layer.__name__}.backward"
+        if len(found) != len(self.inputs):
+            raise GradientError(f"{name} returned {len(found)} gradients, expected {len(self.inputs)}: one per Tensor "
+                                "among the arguments of forward")
+        for position, (grad, spec) in enumerate(zip(found, self.inputs, strict=True)):
+            if grad is None:
+                continue
+            if not isinstance(grad, Tensor):
+                raise DTypeError(f"{name} returned {type(grad).__name__} as gradient {position}, expected Tensor or None")
+            if grad.spec != spec:
+                raise ShapeError(f"{name} returned gradient {position} as {grad.spec}, expected {spec}")

@@ -1,0 +1,43 @@
+"""NumPy arrays from whatever a user may call data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from d2s.core import interpreter
+from d2s.core.interpreter import TensorBase
+from d2s.core.spec import as_dtype, default_dtype
+from d2s.errors import DTypeError, ShapeError
+
+
+def as_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """A new array of `data` by the rules of `to_tensor`."""
+    wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(data, TensorBase):
+        return np.array(interpreter.unwrap(data), dtype=wanted)
+    if isinstance(data, np.ndarray | np.generic):
+        array = np.array(data)
+    else:
+        if isinstance(data, list | tuple):
+            data = _plain(data)
+        try:
+            array = np.array(data)
+        except ValueError:
+            raise ShapeError("to_tensor needs nested sequences of equal lengths") from None
+        if wanted is None:
+            if array.dtype.kind == "f":
+                wanted = default_dtype()
+            elif array.dtype.kind == "c":
+                wanted = np.dtype("complex64")
+    if array.dtype.kind not in "biufc":
+        raise DTypeError(f"to_tensor cannot make a tensor of {type(data).__name__} ({array.dtype.name})")
+    return array if wanted is None else array.astype(wanted, copy=False)
+
+
+def _plain(data: Any) -> Any:
+    """Nested sequences with tensors in them as nested sequences of arrays."""
+    if isinstance(data, list | tuple):
+        return [_plain(part) for part in data]
+    return interpreter.unwrap(data) if isinstance(data, TensorBase) else data

@@ -1,0 +1,132 @@
+"""`backward` and `grad`: where a walk over the tape starts and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from d2s.eager.tape import Edge
+from d2s.eager.tensor import Tensor
+from d2s.eager.walk import Walk
+from d2s.errors import DTypeError, GradientError, ShapeError
+
+
+def backward(tensors: Sequence[Tensor], grad_tensors: Sequence[Any] | None = None, retain_graph: bool = False) -> None:
+    """Compute gradients of several tensors at once, and add them to `.grad` of the leaves.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        The roots.
+    grad_tensors : sequence of Tensor or None, optional
+        Gradient of the final value with respect to each root.
+    retain_graph : bool
+        Keep what is needed to call backward again.
+
+    Raises
+    ------
+    GradientError
+        If a root stops gradients, or has several elements and no gradient is given, or its graph was used up.
+    """
+    Walk(retain_graph=retain_graph).run(_roots(tensors, grad_tensors))
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool = False,
+    no_grad_vars: Any = None,
+) -> list[Tensor | None]:
+    """Gradients of `outputs` with respect to `inputs`; fills no `.grad`.
+
+    Tensor hooks on the way run, on inputs, intermediates and outputs; reduce hooks do not.
+
+    Parameters
+    ----------
+    outputs, inputs : Tensor or sequence of Tensor
+    grad_outputs : Tensor, sequence of Tensor or None
+        Gradient of the final value with respect to each output; ones if left out.
+    retain_graph : bool, optional
+        Keep the graph; by default as `create_graph`.
+    create_graph : bool
+        Record the computation of the gradients, so that they can be differentiated.
+    only_inputs : bool
+        Must be True.
+    allow_unused : bool
+        Give None for an input that the outputs do not depend on, instead of raising.
+    no_grad_vars : Tensor or sequence of Tensor, optional
+        Tensors that no gradient passes.
+
+    Raises
+    ------
+    GradientError
+        If an input is not part of the graph and `allow_unused` is False.
+    """
+    if not only_inputs:
+        raise GradientError("grad() supports only_inputs=True only")
+    outputs, inputs = _listed(outputs), _listed(inputs)
+    blocked = [tensor.graph_edge() for tensor in _listed(no_grad_vars)]
+    for tensor in inputs:
+        if tensor.stop_gradient:
+            raise GradientError("an input of grad() stops gradients", advice="Set stop_gradient=False before its use.")
+    edges = [tensor.graph_edge() for tensor in inputs]
+    keep = create_graph if retain_graph is None else retain_graph
+    grads = [None] * len(outputs) if grad_outputs is None else _listed(grad_outputs)
+    grads = [
+        Tensor(np.ones_like(out.data)) if given is None else given for out, given in zip(outputs, grads, strict=True)
+    ]
+    walk = Walk(keep, create_graph, edges, blocked)
+    walk.run(_roots(outputs, grads))
+    assert walk.captured is not None
+    result: list[Tensor | None] = []
+    for position, edge in enumerate(edges):
+        found = walk.captured[edge]
+        if found is None and not allow_unused:
+            raise GradientError(
+                f"input {position} of grad() is not used to compute the outputs",
+                advice="Pass allow_unused=True to get None for it.",
+            )
+        if found is not None:
+            found = found.alias() if create_graph else Tensor(found.data)
+        result.append(found)
+    return result
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _roots(tensors: Sequence[Tensor], grads: Sequence[Any] | None) -> list[tuple[Edge, Tensor]]:
+    roots: list[tuple[Edge, Tensor]] = []
+    given = [None] * len(tensors) if grads is None else grads
+    if len(given) != len(tensors):
+        raise GradientError(f"got {len(tensors)} tensors but {len(given)} gradients")
+    for tensor, grad_tensor in zip(tensors, given, strict=True):
+        edge = tensor.edge()
+        if edge is None:
+            raise GradientError("backward() on a tensor that stops gradients: nothing to differentiate")
+        if grad_tensor is None:
+            if tensor.data.size != 1:
+                raise GradientError(
+                    f"backward() without grad_tensor needs a tensor of one element, got shape {tensor.shape}",
+                    advice="Reduce it first (loss.sum()), or pass grad_tensor.",
+                )
+            seed = Tensor(np.ones_like(tensor.data))
+        else:
+            if not isinstance(grad_tensor, Tensor):
+                raise DTypeError(f"grad_tensor must be a Tensor or None, got {type(grad_tensor).__name__}")
+            if grad_tensor.shape != tensor.shape:
+                raise ShapeError(f"grad_tensor has shape {grad_tensor.shape}, expected {tensor.shape}")
+            if grad_tensor.dtype != tensor.dtype:
+                raise DTypeError(f"grad_tensor has dtype {grad_tensor.dtype.name}, expected {tensor.dtype.name}")
+            seed = grad_tensor
+        roots.append((edge, seed))
+    return roots

@@ -1,0 +1,42 @@
+"""Tensors from Python and NumPy data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from d2s.core.interpreter import current_interpreter
+from d2s.eager.arrays import as_array
+from d2s.eager.tensor import Tensor
+
+
+def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Any:
+    """Make a tensor of a number, nested lists, a NumPy array or a Tensor; the data is copied.
+
+    Parameters
+    ----------
+    data : number, bool, sequence, ndarray or Tensor
+        Python floats become the default dtype (float32), ints int64; NumPy arrays keep their dtype.
+    dtype : dtype or str, optional
+        Element type of the result.
+    place : optional
+        Ignored: there is only the CPU.
+    stop_gradient : bool
+        False if gradients are wanted (then the dtype must be floating point or complex).
+
+    Returns
+    -------
+    Tensor
+        A leaf.
+
+    Raises
+    ------
+    DTypeError
+        If `data` is no array of numbers, or an integer tensor should require gradients.
+    """
+    interpreter = current_interpreter()
+    stage = getattr(interpreter, "to_tensor", None)
+    if stage is not None:
+        return stage(data, dtype, stop_gradient)
+    tensor = Tensor(as_array(data, dtype))
+    tensor.stop_gradient = stop_gradient
+    return tensor

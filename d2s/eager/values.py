@@ -1,0 +1,81 @@
+"""How a Tensor turns into NumPy arrays, Python numbers and text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from d2s.errors import DTypeError, ShapeError
+
+
+class TensorValues:
+    """The part of Tensor that gives its values away: always copies, never the array itself."""
+
+    __slots__ = ()
+
+    data: np.ndarray[Any, Any]
+    _stop_gradient: bool
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """A copy of the values as NumPy array."""
+        return self.data.copy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.data, dtype=dtype)
+
+    def item(self, *index: int) -> Any:
+        """The single element (or the one at `index`) as Python number.
+
+        Raises
+        ------
+        ShapeError
+            If there is more than one element and no `index`.
+        """
+        if not index and self.data.size != 1:
+            raise ShapeError(f"item() needs a tensor of one element, got shape {self.shape}")
+        return self.data.item(*index)
+
+    def tolist(self) -> Any:
+        """The values as nested Python lists."""
+        return self.data.tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self._single("bool()"))
+
+    def __int__(self) -> int:
+        return int(self._single("int()"))
+
+    def __float__(self) -> float:
+        return float(self._single("float()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._single("complex()"))
+
+    def __index__(self) -> int:
+        if self.data.dtype.kind not in "iub":
+            raise DTypeError(f"only an integer tensor can be an index, got {self.data.dtype.name}")
+        return int(self._single("an index"))
+
+    def _single(self, use: str) -> Any:
+        if self.data.size != 1:
+            raise ShapeError(f"{use} of a tensor needs exactly one element, got shape {self.shape}")
+        return self.data.item()
+
+    def __len__(self) -> int:
+        if self.data.ndim == 0:
+            raise DTypeError("a 0-d tensor has no len()")
+        return len(self.data)
+
+    def __format__(self, format_spec: str) -> str:
+        if self.data.size == 1 and format_spec:
+            return format(self.data.item(), format_spec)
+        return format(str(self), format_spec)
+
+    def __repr__(self) -> str:
+        values = np.array2string(self.data, separator=", ", precision=8, threshold=1000, prefix=" " * 7)
+        shown = ", ".join(map(str, self.data.shape))
+        return (
+            f"Tensor(shape=[{shown}], dtype={self.data.dtype.name}, place={self.place}, "
+            f"stop_gradient={self._stop_gradient},\n       {values})"
+        )

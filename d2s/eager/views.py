@@ -1,0 +1,220 @@
+"""Tensors that share values, so that a write to one is seen in the others: views, and detached tensors.
+
+Arrays are never written to; an in-place write makes a tensor name a new array.  A view therefore remembers its
+parent and the op that made it.  A write to a view becomes a write to its root: the view op is run backwards, from
+the view up, and gives the root a new version; then every live view is derived anew, from the root down.  Both ways
+are ops, recorded like any other, so gradients through them are right.  Hooks stay with the values before the write.
+
+A detached tensor shares values but no history, and keeps no history alive: it is a *peer* of the root.  What is
+written to one peer reaches the others as plain data.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from d2s.core import interpreter
+from d2s.core.interpreter import set_grad_mode, state
+from d2s.core.op import OP_TABLE, Op
+from d2s.eager.tape import OpNode
+from d2s.errors import GradientError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from d2s.eager.tensor import Tensor
+
+# These move elements without dropping any: the gradient rule of such an op is its inverse.
+REARRANGING = frozenset({"reshape", "transpose"})
+# These show a part; it can be put back only for `getitem`, by `setitem`.
+SELECTING = frozenset({"getitem", "split", "unbind"})
+VIEW_OPS = REARRANGING | SELECTING | {"detach"}
+
+
+class View:
+    """How a view was made: output `index` of `op` on `parent` and constants."""
+
+    __slots__ = ("attrs", "index", "op", "parent", "rest")
+
+    def __init__(self, parent: Tensor, op: Op, rest: tuple[Any, ...], attrs: dict[str, Any], index: int | None) -> None:
+        self.parent = parent
+        self.op = op
+        self.rest = rest
+        self.attrs = attrs
+        self.index = index
+
+    def of_parent(self) -> Tensor:
+        """The view as an op on what its parent is now."""
+        found: Any = self.parent.interpreter.evaluate(self.op, (self.parent, *self.rest), self.attrs)
+        view: Tensor = found if self.index is None else found[self.index]
+        return view
+
+    def into_parent(self, value: Tensor) -> Tensor:
+        """What the parent becomes when the view becomes `value`."""
+        parent, op = self.parent, self.op
+        if op.name == "getitem":
+            back = parent.interpreter.evaluate(OP_TABLE["setitem"], (parent, value, *self.rest), self.attrs)
+        elif op.name in REARRANGING:
+            needs = (True, *[False] * len(self.rest))
+            back = op.gradients(value, None, (parent.spec, *self.rest), self.attrs, needs)[0]
+        else:
+            raise GradientError(
+                f"an output of {op.name} is a view of its input and cannot be written to",
+                advice="Write to a clone of it, or to x[...] of the input.",
+            )
+        written: Tensor = back
+        return written
+
+
+class Sharing:
+    """With whom a tensor shares values: it is a `view`, has `views`, and `peers` (itself among them)."""
+
+    __slots__ = ("peers", "view", "views")
+
+    def __init__(self, view: View | None = None) -> None:
+        self.view = view
+        self.views: list[weakref.ref[Tensor]] = []
+        self.peers: list[weakref.ref[Tensor]] = []
+
+
+def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any) -> None:
+    """Note that `result` (a Tensor or a tuple of them) shares values with the first argument of `op`."""
+    parent: Tensor = args[0]
+    if op.name == "detach":
+        detach(parent, result)
+        return
+    if op.name == "getitem" and len(args) > 1:
+        # Index tensors and masks pick elements: the result is a copy.
+        return
+    if not state.grad_enabled and not parent.stop_gradient:
+        parent = detach(parent)
+    if type(result) is tuple:
+        for index, part in enumerate(result):
+            _join_view(part, View(parent, op, args[1:], attrs, index))
+    else:
+        _join_view(result, View(parent, op, args[1:], attrs, None))
+
+
+def detach(tensor: Tensor, result: Tensor | None = None) -> Tensor:
+    """A tensor (`result` if given) that shares the values of `tensor` and holds nothing of its history."""
+    own: Tensor = interpreter.wrap(tensor.data) if result is None else result
+    shared = _sharing(tensor)
+    view = shared.view
+    if view is None:
+        peers = shared.peers
+        if not peers:
+            _append(peers, tensor)
+        _append(peers, own)
+        own._sharing = Sharing()
+        own._sharing.peers = peers
+    else:
+        _join_view(own, View(detach(view.parent), view.op, view.rest, view.attrs, view.index))
+    return own
+
+
+def _join_view(tensor: Tensor, view: View) -> None:
+    tensor._sharing = Sharing(view)
+    _append(_sharing(view.parent).views, tensor)
+
+
+def _sharing(tensor: Tensor) -> Sharing:
+    if tensor._sharing is None:
+        tensor._sharing = Sharing()
+    return tensor._sharing
+
+
+def _append(refs: list[weakref.ref[Tensor]], tensor: Tensor) -> None:
+    count = len(refs)
+    if count >= 8 and count & (count - 1) == 0:
+        refs[:] = [ref for ref in refs if ref() is not None]
+    refs.append(weakref.ref(tensor))
+
+
+def _alive(refs: list[weakref.ref[Tensor]]) -> Iterator[Tensor]:
+    for ref in tuple(refs):
+        tensor = ref()
+        if tensor is not None:
+            yield tensor
+
+
+def write(tensor: Tensor, value: Tensor) -> None:
+    """Make `tensor`, and what shares values with it, name the result of writing `value` (an op on `tensor`).
+
+    Raises
+    ------
+    ValueError
+        If the write would give history to a leaf that requires a gradient.
+    """
+    _keep_before(tensor, value)
+    while (shared := tensor._sharing) is not None and shared.view is not None:
+        value = shared.view.into_parent(value)
+        tensor = shared.view.parent
+    if tensor._node is None and not tensor.stop_gradient:
+        raise ValueError(f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.")
+    _rebind(tensor, value)
+    if shared is not None:
+        for view in _alive(shared.views):
+            _refresh(view)
+        for peer in _alive(shared.peers):
+            if peer is not tensor:
+                _set_data(peer, tensor.data)
+
+
+def write_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
+    """Give `tensor`, and what shares values with it, new values; their history stays."""
+    before = set_grad_mode(False)
+    try:
+        while (shared := tensor._sharing) is not None and shared.view is not None:
+            data = shared.view.into_parent(interpreter.wrap(data)).data
+            tensor = shared.view.parent
+        if shared is None or not shared.peers:
+            _set_data(tensor, data)
+        else:
+            for peer in _alive(shared.peers):
+                _set_data(peer, data)
+    finally:
+        set_grad_mode(before)
+
+
+def _keep_before(tensor: Tensor, value: Tensor) -> None:
+    """Let the op behind `value` go on reading the value of `tensor` that is about to be replaced."""
+    node = value._node
+    while isinstance(node, OpNode) and node.op.name == "cast" and node.edges[0] is not None:
+        node = node.edges[0][0]
+    if isinstance(node, OpNode):
+        node.saves_before(tensor, tensor.alias())
+
+
+def _rebind(tensor: Tensor, value: Tensor) -> None:
+    """Make `tensor` name the value of `value`, with its history."""
+    tensor.data, tensor._node, tensor._index = value.data, value._node, value._index
+    tensor._stop_gradient = value._stop_gradient
+    tensor.version += 1
+
+
+def _refresh(tensor: Tensor) -> None:
+    """Derive the view `tensor`, and its views, anew."""
+    _rebind(tensor, _view_of(tensor).of_parent())
+    for view in _alive(_sharing(tensor).views):
+        _refresh(view)
+
+
+def _view_of(tensor: Tensor) -> View:
+    """How `tensor`, which is a view, was made."""
+    assert tensor._sharing is not None and tensor._sharing.view is not None
+    return tensor._sharing.view
+
+
+def _set_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
+    """Give `tensor` and its views new values; their history stays."""
+    tensor.data = data
+    tensor.version += 1
+    leaf = tensor._leaf
+    if leaf is not None and (leaf.spec.shape != data.shape or leaf.spec.dtype != data.dtype):
+        leaf.spec = tensor.spec
+    shared = tensor._sharing
+    if shared is not None:
+        for view in _alive(shared.views):
+            _set_data(view, _view_of(view).of_parent().data)

@@ -1,0 +1,193 @@
+"""The walk of a backward pass over the tape."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from d2s.core import interpreter
+from d2s.core.hooks import HookList
+from d2s.core.interpreter import set_grad_mode
+from d2s.eager.tape import Edge, InteriorNode, LeafNode, Node
+
+if TYPE_CHECKING:
+    from d2s.eager.tensor import Tensor
+
+# Two threads may run backward into the same leaf; reading and replacing `.grad` is one step.
+_accumulating = threading.Lock()
+
+
+class Walk:
+    """One backward pass.
+
+    Interior nodes in reverse order of creation; a leaf as soon as its last contribution is in, before the next
+    interior node, first argument first.  Per leaf: hooks, accumulation, reduce hooks.
+
+    Parameters
+    ----------
+    retain_graph, create_graph : bool
+        Keep the saved values; record the walk itself.
+    targets : iterable of edges, optional
+        Collect the gradients of these (`grad()`); then no `.grad` is filled and no reduce hook runs.
+    blocked : iterable of edges
+        No gradient passes these.
+    """
+
+    def __init__(
+        self,
+        retain_graph: bool = False,
+        create_graph: bool = False,
+        targets: Iterable[Edge] | None = None,
+        blocked: Iterable[Edge] = (),
+    ) -> None:
+        self.retain_graph = retain_graph or create_graph
+        self.create_graph = create_graph
+        self.captured: dict[Edge, Tensor | None] | None = None if targets is None else dict.fromkeys(targets)
+        self.blocked = frozenset(blocked)
+        self._slots: dict[InteriorNode, list[Tensor | None]] = {}
+        self._leaf_slots: dict[LeafNode, Tensor] = {}
+        self._leaf_counts: dict[LeafNode, int] = {}
+        self._useful: set[Node] = set()
+
+    def run(self, roots: Sequence[tuple[Edge, Tensor]]) -> None:
+        """Walk from `roots`, given with the gradients of the final value with respect to each."""
+        before = set_grad_mode(self.create_graph)
+        try:
+            nodes = self._explore([edge for edge, _ in roots])
+            for edge, grad in roots:
+                if edge not in self.blocked:
+                    self.accumulate(edge, grad)
+            for (node, _), _ in roots:
+                if type(node) is LeafNode:
+                    self.arrived(node)
+            while nodes:
+                reached = nodes.pop()
+                grads = self._slots.pop(reached, None)
+                if grads is None:
+                    self.all_arrived(reached)
+                else:
+                    reached.visit(self, grads)
+        finally:
+            set_grad_mode(before)
+
+    def _explore(self, roots: Sequence[Edge]) -> list[InteriorNode]:
+        """Interior nodes below `roots`, oldest first.
+
+        Counts what each leaf will receive and, with targets, notes the nodes that lead to one.
+        """
+        counts, blocked = self._leaf_counts, self.blocked
+        seen: set[InteriorNode] = set()
+        stack: list[InteriorNode] = []
+
+        def reach(node: Node) -> None:
+            if type(node) is LeafNode:
+                counts[node] = counts.get(node, 0) + 1
+            elif node not in seen:
+                assert isinstance(node, InteriorNode)
+                seen.add(node)
+                stack.append(node)
+
+        for node, _ in roots:
+            reach(node)
+        while stack:
+            for edge in stack.pop().edges:
+                if edge is not None and (not blocked or edge not in blocked):
+                    reach(edge[0])
+        nodes = sorted(seen, key=_age)
+        if self.captured is not None:
+            useful, targets = self._useful, self.captured
+            for interior in nodes:
+                if any(e is not None and e not in blocked and (e in targets or e[0] in useful) for e in interior.edges):
+                    useful.add(interior)
+        return nodes
+
+    def needs(self, edge: Edge) -> bool:
+        """True if a gradient sent to `edge` is of use to this walk."""
+        if self.captured is None:
+            return not self.blocked or edge not in self.blocked
+        return edge not in self.blocked and (edge in self.captured or edge[0] in self._useful)
+
+    def accumulate(self, edge: Edge, grad: Tensor) -> None:
+        """Add one contribution to the gradient of `edge`."""
+        node, index = edge
+        if type(node) is LeafNode:
+            sum_so_far = self._leaf_slots.get(node)
+            self._leaf_slots[node] = grad if sum_so_far is None else sum_so_far + grad
+            return
+        assert isinstance(node, InteriorNode)
+        slots = self._slots.get(node)
+        if slots is None:
+            slots = self._slots[node] = [None] * len(node.specs)
+        held = slots[index]
+        slots[index] = grad if held is None else held + grad
+
+    def arrived(self, leaf: LeafNode) -> None:
+        """Say that one of the expected contributions to `leaf` is in, or will not come; the last one finishes it."""
+        self._leaf_counts[leaf] = count = self._leaf_counts[leaf] - 1
+        if count == 0:
+            self._finish(leaf)
+
+    def all_arrived(self, node: InteriorNode) -> None:
+        """Say it for every leaf that `node` leads to directly."""
+        for edge in node.edges:
+            if edge is not None and type(edge[0]) is LeafNode and (not self.blocked or edge not in self.blocked):
+                self.arrived(edge[0])
+
+    def pending(self, leaf: LeafNode) -> int:
+        """How many contributions `leaf` still expects."""
+        return self._leaf_counts.get(leaf, 0)
+
+    def _finish(self, leaf: LeafNode) -> None:
+        grad = self._leaf_slots.pop(leaf, None)
+        if grad is None:
+            return
+        if self.captured is not None:
+            if (leaf, 0) in self.captured:
+                self.capture((leaf, 0), self.hooked(leaf.hooks, grad))
+            return
+        accumulate_into(leaf, self.hooked(leaf.hooks, grad), self.create_graph)
+        leaf.run_reduce_hooks()
+
+    def capture(self, edge: Edge, grad: Tensor | None) -> None:
+        """Keep the gradient of `edge`, after its hooks, if it is one of the targets."""
+        if self.captured is not None and edge in self.captured:
+            self.captured[edge] = grad
+
+    def leads_to_target(self, node: InteriorNode) -> bool:
+        """True if the walk has to go on from `node`."""
+        return self.captured is None or node in self._useful
+
+    def hooked(self, hooks: HookList | None, grad: Tensor) -> Tensor:
+        """`grad` after the hooks, which get a Tensor object of their own: what they do to it stays theirs."""
+        if hooks is None or not hooks.hooks:
+            return grad
+        own = _recorded if self.create_graph else _detached
+        result: Tensor = own(hooks.run(own(grad), own))
+        return result
+
+
+def _age(node: InteriorNode) -> int:
+    return node.sequence
+
+
+def _recorded(grad: Tensor) -> Tensor:
+    return grad.alias()
+
+
+def _detached(grad: Tensor) -> Tensor:
+    own: Tensor = interpreter.wrap(grad.data, False)
+    return own
+
+
+def accumulate_into(leaf: LeafNode, grad: Tensor, with_history: bool) -> None:
+    """Add `grad` to the `.grad` of a leaf."""
+    with _accumulating:
+        held = leaf.grad
+        if with_history:
+            leaf.set_grad(0, grad.alias() if held is None else held + grad)
+        else:
+            total = grad.data if held is None else np.asarray(held.data + grad.data)
+            leaf.set_grad(0, interpreter.wrap(total, False))

@@ -1,0 +1,1 @@
+"""The contract of gradient hooks, situation by situation."""

@@ -1,0 +1,36 @@
+"""Every situation of the contract, in every mode."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+
+import d2s
+
+from . import situations
+from .modes import MODES, STATIC_NOT_YET
+from .register import SITUATIONS
+
+for module in pkgutil.iter_modules(situations.__path__):
+    importlib.import_module(f"{situations.__name__}.{module.name}")
+
+
+def cases():
+    """Each situation in each mode; those that static mode cannot do yet must fail until they are taken off the list."""
+    for row in SITUATIONS:
+        for mode in MODES:
+            reason = STATIC_NOT_YET.get(row) if mode == "static" else None
+            marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+            yield pytest.param(row, mode, id=f"{row}-{mode}", marks=marks)
+
+
+@pytest.mark.parametrize(("row", "mode"), list(cases()))
+def test_situation(row, mode):
+    found = SITUATIONS[row].program(d2s, MODES[mode])
+    assert found == SITUATIONS[row].expected
+
+
+def test_lists_name_existing_rows():
+    assert set(STATIC_NOT_YET) <= set(SITUATIONS)
