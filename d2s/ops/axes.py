@@ -1,0 +1,132 @@
+"""Axes and sizes as arguments: checked, counted from the front, and in one form."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.core.spec import Dim, Shape, Size
+from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
+from d2s.ops.annotations import Axis
+
+
+def axis_index(axis: Any, ndim: int, what: str = "axis") -> int:
+    """`axis` counted from the front.  A 0-d tensor is taken to have one axis, as Paddle does.
+
+    Raises
+    ------
+    IndexOutOfRangeError
+        If there is no such axis.
+    DTypeError
+        If it is no integer.
+    """
+    number = _integer(axis, what)
+    axes = max(ndim, 1)
+    if not -axes <= number < axes:
+        raise IndexOutOfRangeError(f"{what} {number} is out of range for a tensor of {ndim} axes")
+    return number % axes
+
+
+def axis_indices(axis: Axis, ndim: int) -> tuple[int, ...] | None:
+    """Axes of a reduction, ascending and counted from the front; None for all of them.
+
+    Raises
+    ------
+    IndexOutOfRangeError
+        If there is no such axis.
+    ShapeError
+        If one is named twice.
+    """
+    if axis is None:
+        return None
+    if isinstance(axis, TensorBase) and len(axis.shape) == 1:  # type: ignore[attr-defined]
+        axis = integers(axis)
+    if isinstance(axis, list | tuple):
+        found = tuple(sorted(axis_index(one, ndim) for one in axis))
+        if len(set(found)) != len(found):
+            raise ShapeError(f"axis {list(axis)} names an axis twice")
+        # Paddle reads an empty list as all axes.
+        return found if found and ndim else None
+    found = (axis_index(axis, ndim),)
+    return found if ndim else None
+
+
+def _integer(value: Any, what: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise DTypeError(f"{what} must be an int, got {type(value).__name__}") from None
+
+
+def is_symbolic(value: Any) -> bool:
+    """True for a size that is known only when the Program runs."""
+    return isinstance(value, Dim) or getattr(type(value), "is_symbolic_size", False)
+
+
+def size_argument(value: Any, what: str = "a size") -> Any:
+    """One size: an int, or a symbolic one as it is.  0-d integer tensors are read.
+
+    Raises
+    ------
+    DTypeError
+        If it is neither.
+    """
+    if type(value) is int or is_symbolic(value):
+        return value
+    if isinstance(value, TensorBase):
+        if value.dtype.kind not in "iu":  # type: ignore[attr-defined]
+            raise DTypeError(f"{what} must be an int, got a tensor of {value.dtype.name}")  # type: ignore[attr-defined]
+        return value.item()  # type: ignore[attr-defined]
+    return _integer(value, what)
+
+
+def integers(values: Any, what: str = "a size") -> tuple[Any, ...]:
+    """Several ints (or symbolic ones): from a sequence, an integer tensor of one axis, or a single one."""
+    if isinstance(values, TensorBase) and len(values.shape) == 1:  # type: ignore[attr-defined]
+        values = list(values)  # type: ignore[call-overload]
+    if isinstance(values, Iterable) and not isinstance(values, TensorBase | np.generic) and not is_symbolic(values):
+        return tuple(size_argument(value, what) for value in values)
+    return (size_argument(values, what),)
+
+
+def shape_argument(shape: Any) -> tuple[Any, ...]:
+    """A shape given as sequence, tensor or int.
+
+    Raises
+    ------
+    DTypeError
+        If a size is no integer.
+    ShapeError
+        If a size is negative.
+    """
+    sizes = integers(shape)
+    if any(type(size) is int and size < 0 for size in sizes):
+        raise ShapeError(f"a shape cannot have negative sizes, got {list(sizes)}")
+    return sizes
+
+
+def reduced_shape(shape: Shape, axes: Sequence[int] | None, keepdim: bool) -> Shape:
+    """Shape after a reduction over `axes` (None: all)."""
+    if axes is None:
+        return (1,) * len(shape) if keepdim else ()
+    if keepdim:
+        return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+def number_of_elements(shape: Iterable[Size]) -> Size:
+    """Product of the sizes; a new Dim if it depends on one."""
+    total = 1
+    unknown: list[Dim] = []
+    for size in shape:
+        if isinstance(size, Dim):
+            unknown.append(size)
+        else:
+            total *= size
+    if not unknown or total == 0:
+        return total
+    return unknown[0] if len(unknown) == 1 and total == 1 else Dim()

@@ -1,0 +1,50 @@
+"""Change of dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import bind
+from d2s.core.op import define_op
+from d2s.core.spec import DType, TensorSpec, as_dtype
+from d2s.ops.annotations import Array, Tensor
+
+
+@define_op("cast", infer=lambda x, *, dtype: TensorSpec(x.shape, dtype))
+def cast_op(x: Array, *, dtype: DType) -> Array:
+    """The same values in another dtype."""
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = x.real
+    return x.astype(dtype, copy=False)
+
+
+cast_op.vjp(lambda g, out, x, *, dtype: g.cast(x.dtype) if x.dtype.kind in "fc" and dtype.kind in "fc" else None)
+
+
+def cast(x: Tensor, dtype: Any) -> Tensor:
+    """
+    The values of `x` in another dtype.
+
+    Floats are cut towards zero when they become integers; a complex number loses its imaginary part.
+
+    Parameters
+    ----------
+    x : Tensor
+    dtype : dtype, str or type
+
+    Returns
+    -------
+    Tensor, of the shape of `x`
+        `x` itself if it has that dtype already.
+
+    Raises
+    ------
+    DTypeError
+        If `dtype` names no dtype that tensors can have.
+    """
+    wanted = as_dtype(dtype)
+    if isinstance(x, np.ndarray | np.generic) or x.dtype != wanted:
+        return bind(cast_op, x, dtype=wanted)
+    return x

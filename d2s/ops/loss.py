@@ -1,0 +1,241 @@
+"""Losses; the two with logarithms of softmax and sigmoid work on logits, so that nothing overflows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from d2s.core.interpreter import bind
+from d2s.core.op import define_op
+from d2s.core.spec import Dim, TensorSpec
+from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
+from d2s.ops.annotations import Array, Tensor
+from d2s.ops.arithmetic import subtract
+from d2s.ops.axes import axis_index
+from d2s.ops.casting import cast
+from d2s.ops.comparison import not_equal
+from d2s.ops.encoding import one_hot
+from d2s.ops.exponential import log, square
+from d2s.ops.gathering import take_along_axis
+from d2s.ops.indexing import getitem
+from d2s.ops.promotion import floating
+from d2s.ops.reduction import mean, sum
+from d2s.ops.rounding import abs
+from d2s.ops.selection import where
+from d2s.ops.shape import moveaxis, squeeze, unsqueeze
+from d2s.ops.softmax import log_softmax, softmax, softmax_of
+
+
+def _infer_cross_entropy(logits: TensorSpec, label: TensorSpec, *, ignore_index: int) -> TensorSpec:
+    if logits.dtype.kind != "f":
+        raise DTypeError(f"cross_entropy needs floating point logits, got {logits.dtype.name}")
+    if label.dtype.kind not in "iu":
+        raise DTypeError(f"cross_entropy needs integer labels, got {label.dtype.name}; for probabilities: soft_label")
+    pairs = zip(logits.shape[:-1], label.shape, strict=False)
+    if label.ndim != logits.ndim - 1 or any(a != b and not isinstance(a, Dim) and not isinstance(b, Dim) for a, b in pairs):
+        raise ShapeError(
+            f"cross_entropy of logits of shape {list(logits.shape)} needs labels of shape "
+            f"{list(logits.shape[:-1])}, got {list(label.shape)}"
+        )
+    return TensorSpec(logits.shape[:-1], logits.dtype)
+
+
+def _checked_labels(label: Array, classes: int, ignore_index: int) -> tuple[Array, Array]:
+    """Labels with 0 in place of ignored ones, and which are not ignored."""
+    valid = label != ignore_index
+    label = np.where(valid, label, 0)
+    # As unsigned numbers, negative labels are too large as well.
+    if label.size and label.astype(np.uint64).max() >= classes:
+        wrong = label[(label < 0) | (label >= classes)][0]
+        raise IndexOutOfRangeError(f"label {wrong} is out of range for {classes} classes")
+    return label, valid
+
+
+@define_op("softmax_cross_entropy", infer=_infer_cross_entropy, saves=("logits", "label"))
+def softmax_cross_entropy_op(logits: Array, label: Array, *, ignore_index: int) -> Array:
+    """-log(softmax(logits)[label]) over the last axis; 0 where the label is `ignore_index`."""
+    label, valid = _checked_labels(label, logits.shape[-1], ignore_index)
+    top = np.maximum.reduce(logits, axis=-1, keepdims=True)
+    total = np.add.reduce(np.exp(logits - top), axis=-1)
+    picked = np.take_along_axis(logits, label[..., None], -1)
+    return (np.log(total) - (picked - top)[..., 0]) * valid
+
+
+softmax_cross_entropy_op.vjp(
+    lambda g, out, logits, label, *, ignore_index: bind(
+        softmax_minus_label_op, g, logits, label, ignore_index=ignore_index
+    )
+)
+
+
+@define_op(
+    "softmax_minus_label",
+    infer=lambda g, logits, label, *, ignore_index: logits,
+    saves=("g", "logits", "label"),
+)
+def softmax_minus_label_op(g: Array, logits: Array, label: Array, *, ignore_index: int) -> Array:
+    """g * (softmax(logits) - 1 at the label): the gradient of softmax_cross_entropy."""
+    label, valid = _checked_labels(label, logits.shape[-1], ignore_index)
+    result = softmax_of(logits, -1)
+    at_label = label[..., None]
+    np.put_along_axis(result, at_label, np.take_along_axis(result, at_label, -1) - 1, -1)
+    result *= (g * valid)[..., None]
+    return result
+
+
+def _second_order_of_g(a: Tensor, logits: Tensor, label: Tensor, ignore_index: int) -> Tensor:
+    valid = not_equal(label, ignore_index)
+    at_label = squeeze(take_along_axis(a, unsqueeze(label * valid, -1), -1), -1)
+    return (sum(a * softmax(logits), -1) - at_label) * cast(valid, a.dtype)
+
+
+def _second_order_of_logits(a: Tensor, g: Tensor, logits: Tensor, label: Tensor, ignore_index: int) -> Tensor:
+    probabilities = softmax(logits)
+    weighted = a * unsqueeze(g * cast(not_equal(label, ignore_index), g.dtype), -1) * probabilities
+    return weighted - probabilities * sum(weighted, -1, keepdim=True)
+
+
+softmax_minus_label_op.vjp(
+    lambda a, out, g, logits, label, *, ignore_index: _second_order_of_g(a, logits, label, ignore_index),
+    lambda a, out, g, logits, label, *, ignore_index: _second_order_of_logits(a, g, logits, label, ignore_index),
+)
+
+
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    """The mean, the sum or all of a loss.
+
+    Raises
+    ------
+    ValueError
+        If `reduction` is another word.
+    """
+    if reduction == "mean":
+        return mean(loss)
+    if reduction == "sum":
+        return sum(loss)
+    if reduction == "none":
+        return loss
+    raise ValueError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
+
+
+def cross_entropy(
+    input: Tensor,
+    label: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    soft_label: bool = False,
+    axis: int = -1,
+    use_softmax: bool = True,
+    label_smoothing: float = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """
+    Cross-entropy of class labels, in nats.
+
+    Computed as ``logsumexp(input) - input[label]`` with the largest logit subtracted first, so logits of any finite
+    size are safe.
+
+    Parameters
+    ----------
+    input : Tensor, float, C classes along `axis`
+        Logits; probabilities if `use_softmax` is False.
+    label : Tensor
+        Class of each example in ``[0, C)``, int, in the shape of `input` without `axis` or with size 1 there.  With
+        `soft_label` or floats of the shape of `input`: the probability of each class.  Not differentiated if int.
+    weight : Tensor, shape (C,), optional
+        Weight of each class; the mean is then weighted.
+    ignore_index : int
+        Examples with this label count for nothing.
+    reduction : {"mean", "sum", "none"}
+    soft_label : bool
+    axis : int
+    use_softmax : bool
+    label_smoothing : float
+        Share of the probability that is spread evenly over the classes.
+
+    Returns
+    -------
+    Tensor, shape () or, with "none", the shape of `label`
+
+    Raises
+    ------
+    ShapeError
+        If `label` does not fit `input`.
+    IndexOutOfRangeError
+        If a label is no class.
+    """
+    input = floating(input, "the input of cross_entropy")
+    axis = axis_index(axis, input.ndim)
+    if axis != input.ndim - 1:
+        input = moveaxis(input, axis, -1)
+        label = moveaxis(label, axis, -1) if label.ndim == input.ndim else label
+    is_hard = not soft_label and label.dtype.kind in "iu"
+    if is_hard and label_smoothing == 0.0 and weight is None and use_softmax:
+        return _plain_cross_entropy(input, label, ignore_index, reduction)
+    return _general_cross_entropy(
+        input, label, weight, ignore_index, reduction, is_hard, use_softmax, label_smoothing
+    )
+
+
+def _plain_cross_entropy(logits: Tensor, label: Tensor, ignore_index: int, reduction: str) -> Tensor:
+    is_column = label.ndim == logits.ndim
+    if is_column:
+        label = squeeze(label, -1)
+    loss = bind(softmax_cross_entropy_op, logits, label, ignore_index=ignore_index)
+    if reduction == "mean" and ignore_index >= 0:
+        return sum(loss) / sum(cast(not_equal(label, ignore_index), loss.dtype))
+    if reduction == "none" and is_column:
+        return unsqueeze(loss, -1)
+    return reduced(loss, reduction)
+
+
+def _general_cross_entropy(
+    input: Tensor, label: Tensor, weight: Tensor | None, ignore_index: int, reduction: str,
+    is_hard: bool, use_softmax: bool, label_smoothing: float,
+) -> Tensor:
+    """Cross-entropy over the last axis with class weights, soft or smoothed labels, or given probabilities."""
+    classes = input.shape[-1]
+    log_probabilities = log_softmax(input) if use_softmax else log(input)
+    if is_hard:
+        index = squeeze(label, -1) if label.ndim == input.ndim else label
+        valid = not_equal(index, ignore_index)
+        index = where(valid, index, 0)
+        target = one_hot(index, classes, input.dtype)
+        counts = cast(valid, input.dtype)
+        if weight is not None:
+            counts = counts * getitem(weight, index)
+    else:
+        target = cast(label, input.dtype)
+        counts = None if weight is None else sum(target * weight, -1)
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    loss = -sum(target * log_probabilities, -1)
+    if counts is not None:
+        loss = loss * counts
+    if reduction == "mean" and counts is not None:
+        return sum(loss) / sum(counts)
+    if reduction == "none" and (not is_hard or label.ndim == input.ndim):
+        return unsqueeze(loss, -1)
+    return reduced(loss, reduction)
+
+
+def softmax_with_cross_entropy(
+    logits: Tensor, label: Tensor, soft_label: bool = False, ignore_index: int = -100, axis: int = -1
+) -> Tensor:
+    """Cross-entropy of each example, with the class axis kept at size 1; see `cross_entropy`."""
+    return cross_entropy(logits, label, None, ignore_index, "none", soft_label, axis)
+
+
+def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
+    """Squared difference of two tensors that broadcast; its mean by default, "sum" or "none"."""
+    return reduced(square(subtract(input, label)), reduction)
+
+
+def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
+    """Absolute difference of two tensors that broadcast; its mean by default, "sum" or "none"."""
+    return reduced(abs(subtract(input, label)), reduction)
+
+
+def square_error_cost(input: Tensor, label: Tensor) -> Tensor:
+    """Squared difference, element by element."""
+    return square(subtract(input, label))

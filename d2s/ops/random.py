@@ -1,0 +1,212 @@
+"""Random tensors, all drawn from one generator, at run time: so both modes draw the same numbers in the same order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import bind
+from d2s.core.op import define_op
+from d2s.core.spec import DType, Shape, Size, TensorSpec, as_dtype, default_dtype, is_floating
+from d2s.errors import DTypeError, ShapeError
+from d2s.ops.annotations import Array, Tensor
+from d2s.ops.axes import shape_argument, size_argument
+from d2s.ops.promotion import floating
+
+_bits = np.random.PCG64()
+_generator = np.random.Generator(_bits)
+
+
+def generator() -> np.random.Generator:
+    """The generator that every random op draws from."""
+    return _generator
+
+
+def seed(seed: int) -> np.random.Generator:
+    """
+    Start the generator anew: the same seed gives the same numbers, in either mode.
+
+    Parameters
+    ----------
+    seed : int
+        Not negative.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The generator, the same object as before.
+    """
+    _bits.state = np.random.PCG64(seed).state
+    return _generator
+
+
+def _infer_shaped(*, shape: Shape, dtype: DType, **attrs: Any) -> TensorSpec:
+    return TensorSpec(shape, dtype)
+
+
+@define_op("uniform", infer=_infer_shaped, random=True)
+def uniform_op(*, shape: tuple[int, ...], dtype: DType, min: float = 0.0, max: float = 1.0) -> Array:
+    """Numbers spread evenly over [min, max)."""
+    drawn = np.asarray(generator().random(shape, np.float32 if dtype == np.float32 else np.float64))
+    if (min, max) != (0.0, 1.0):
+        drawn = drawn * drawn.dtype.type(max - min) + drawn.dtype.type(min)
+    return np.asarray(drawn, dtype)
+
+
+@define_op("gaussian", infer=_infer_shaped, random=True)
+def gaussian_op(*, shape: tuple[int, ...], dtype: DType, mean: float = 0.0, std: float = 1.0) -> Array:
+    """Normally distributed numbers."""
+    drawn = np.asarray(generator().standard_normal(shape, np.float32 if dtype == np.float32 else np.float64))
+    if (mean, std) != (0.0, 1.0):
+        drawn = drawn * drawn.dtype.type(std) + drawn.dtype.type(mean)
+    return np.asarray(drawn, dtype)
+
+
+@define_op("randint", infer=_infer_shaped, random=True)
+def randint_op(*, shape: tuple[int, ...], dtype: DType, low: int, high: int) -> Array:
+    """Whole numbers spread evenly over [low, high)."""
+    return np.asarray(generator().integers(low, high, shape)).astype(dtype)
+
+
+def _infer_randperm(*, n: Size, dtype: DType) -> TensorSpec:
+    return TensorSpec((n,), dtype)
+
+
+@define_op("randperm", infer=_infer_randperm, random=True)
+def randperm_op(*, n: int, dtype: DType) -> Array:
+    """The numbers below n in random order."""
+    return generator().permutation(n).astype(dtype)
+
+
+def _infer_probabilities(x: TensorSpec) -> TensorSpec:
+    if x.dtype.kind != "f":
+        raise DTypeError(f"bernoulli needs probabilities, got {x.dtype.name}")
+    return x
+
+
+@define_op("bernoulli", infer=_infer_probabilities, random=True)
+def bernoulli_op(x: Array) -> Array:
+    """1 with probability x, else 0."""
+    return (generator().random(x.shape) < x).astype(x.dtype)
+
+
+def _infer_multinomial(x: TensorSpec, *, num_samples: Size, replacement: bool) -> TensorSpec:
+    if x.ndim not in (1, 2):
+        raise ShapeError(f"multinomial needs weights of shape (n,) or (rows, n), got {list(x.shape)}")
+    if x.dtype.kind != "f":
+        raise DTypeError(f"multinomial needs weights, got {x.dtype.name}")
+    return TensorSpec((*x.shape[:-1], num_samples), np.dtype("int64"))
+
+
+@define_op("multinomial", infer=_infer_multinomial, random=True)
+def multinomial_op(x: Array, *, num_samples: int, replacement: bool) -> Array:
+    """Classes drawn with the given weights."""
+    weights = x.astype(np.float64) / x.sum(-1, keepdims=True, dtype=np.float64)
+    rows = [
+        generator().choice(x.shape[-1], num_samples, replace=replacement, p=row)
+        for row in weights.reshape(-1, x.shape[-1])
+    ]
+    return np.asarray(rows, np.int64).reshape(*x.shape[:-1], num_samples)
+
+
+def _float_dtype(dtype: Any) -> DType:
+    found = default_dtype() if dtype is None else as_dtype(dtype)
+    if not is_floating(found):
+        raise DTypeError(f"random real numbers need a floating point dtype, got {found.name}")
+    return found
+
+
+def uniform(
+    shape: Any, dtype: Any = None, min: float = 0.0, max: float = 1.0, seed: int = 0, name: str | None = None
+) -> Tensor:
+    """Numbers spread evenly over ``[min, max)``.  `seed` is not used: see `d2s.seed`."""
+    return bind(
+        uniform_op, shape=shape_argument(shape), dtype=_float_dtype(dtype), min=float(min), max=float(max)
+    )
+
+
+def rand(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Numbers spread evenly over ``[0, 1)``."""
+    return uniform(shape, dtype)
+
+
+def gaussian(shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Normally distributed numbers."""
+    return bind(
+        gaussian_op, shape=shape_argument(shape), dtype=_float_dtype(dtype), mean=float(mean), std=float(std)
+    )
+
+
+def randn(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Normally distributed numbers, of mean 0 and standard deviation 1."""
+    return gaussian(shape, 0.0, 1.0, dtype)
+
+
+standard_normal = randn
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None = None) -> Tensor:
+    """
+    Normally distributed numbers.
+
+    Parameters
+    ----------
+    mean, std : float or Tensor
+        Tensors broadcast, and give the shape.
+    shape : sequence of int, optional
+        Shape if both are numbers; (1,) if left out.
+
+    Returns
+    -------
+    Tensor
+    """
+    if isinstance(mean, int | float) and isinstance(std, int | float):
+        return gaussian([1] if shape is None else shape, mean, std)
+    spread = std + mean * 0
+    return randn(spread.shape, spread.dtype) * spread + mean
+
+
+def randint(
+    low: Any = 0, high: Any = None, shape: Any = (1,), dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """
+    Whole numbers spread evenly over ``[low, high)``; over ``[0, low)`` with one argument.
+
+    Parameters
+    ----------
+    low, high : int
+    shape : sequence of int
+    dtype : dtype, optional
+        int64 by default.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        If there is no such number.
+    """
+    first, end = (0, low) if high is None else (low, high)
+    if first >= end:
+        raise ValueError(f"randint needs low < high, got {first} and {end}")
+    wanted = as_dtype("int64" if dtype is None else dtype)
+    return bind(randint_op, shape=shape_argument(shape), dtype=wanted, low=int(first), high=int(end))
+
+
+def randperm(n: Any, dtype: Any = "int64", name: str | None = None) -> Tensor:
+    """The numbers 0 … n - 1 in random order."""
+    return bind(randperm_op, n=size_argument(n), dtype=as_dtype(dtype))
+
+
+def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Tensor:
+    """1 with the probability that `x` holds (or with `p`), else 0, element by element."""
+    x = floating(x)
+    return bind(bernoulli_op, x if p is None else x * 0 + p)
+
+
+def multinomial(x: Tensor, num_samples: Any = 1, replacement: bool = False, name: str | None = None) -> Tensor:
+    """`num_samples` classes drawn by the weights `x`, of shape (n,) or (rows, n); not twice without `replacement`."""
+    return bind(multinomial_op, x, num_samples=size_argument(num_samples), replacement=bool(replacement))

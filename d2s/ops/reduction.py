@@ -1,0 +1,264 @@
+"""Reductions over axes: sums, means, extrema, products, truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import bind
+from d2s.core.op import define_op
+from d2s.core.spec import DType, Shape, Size, TensorSpec, as_dtype
+from d2s.errors import DTypeError, ShapeError
+from d2s.ops.annotations import Array, Axis, Tensor
+from d2s.ops.axes import axis_indices, reduced_shape
+from d2s.ops.casting import cast
+from d2s.ops.comparison import equal
+from d2s.ops.exponential import exp
+from d2s.ops.promotion import floating, tensor_or_array
+
+Axes = tuple[int, ...] | None
+
+
+def _reduces(dtype_of: Callable[[DType], DType]) -> Callable[..., TensorSpec]:
+    """The `infer` of a reduction whose dtype is `dtype_of` that of its input."""
+
+    def infer(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) -> TensorSpec:
+        axes = axis_indices(axis, x.ndim)
+        return TensorSpec(reduced_shape(x.shape, axes, keepdim), dtype_of(x.dtype))
+
+    return infer
+
+
+def _sum_dtype(dtype: DType) -> DType:
+    return np.dtype("int64") if dtype.kind in "biu" and dtype.name != "uint64" else dtype
+
+
+@define_op("sum", infer=_reduces(_sum_dtype))
+def sum_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
+    """Sum; integers and bools add up in int64."""
+    dtype = None if x.dtype.kind in "fc" else _sum_dtype(x.dtype)
+    return np.add.reduce(x, axis=axis, dtype=dtype, keepdims=keepdim)
+
+
+sum_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: spread(g, x.shape, axis, keepdim))
+
+
+def _floats_only(name: str) -> Callable[[DType], DType]:
+    def keep(dtype: DType) -> DType:
+        if dtype.kind not in "fc":
+            raise DTypeError(f"{name} is defined for floating point tensors, got {dtype.name}")
+        return dtype
+
+    return keep
+
+
+@define_op("mean", infer=_reduces(_floats_only("mean")))
+def mean_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
+    """Sum over the number of elements; NaN if there are none."""
+    total = np.add.reduce(x, axis=axis, keepdims=keepdim)
+    count = x.size if axis is None else math.prod(x.shape[one] for one in axis)
+    return total / total.dtype.type(count)
+
+
+mean_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: spread(g, x.shape, axis, keepdim, average=True))
+
+
+def _infer_spread(
+    g: TensorSpec, *, shape: Shape, axis: Axes = None, keepdim: bool = False, average: bool = False
+) -> TensorSpec:
+    return TensorSpec(shape, g.dtype)
+
+
+@define_op("spread", infer=_infer_spread)
+def spread_op(g: Array, *, shape: tuple[int, ...], axis: Axes = None, keepdim: bool = False, average: bool = False) -> Any:
+    """The reverse of a sum (or, with `average`, of a mean): each element over the axes that were reduced."""
+    if average:
+        count = math.prod(shape if axis is None else [shape[one] for one in axis])
+        g = g / g.dtype.type(count)
+    if not keepdim and axis is not None:
+        g = np.expand_dims(g, axis)
+    return np.broadcast_to(g, shape)
+
+
+spread_op.vjp(
+    lambda g, out, x, *, shape, axis=None, keepdim=False, average=False: bind(
+        mean_op if average else sum_op, g, axis=axis, keepdim=keepdim
+    )
+)
+
+
+def spread(g: Tensor, shape: Any, axis: Axes = None, keepdim: bool = False, average: bool = False) -> Tensor:
+    """Undo the shape of a reduction: `g` repeated over `axis` up to `shape`; with `average`, each part of a mean."""
+    return bind(spread_op, g, shape=tuple(shape), axis=axis, keepdim=keepdim, average=average)
+
+
+def _infer_unbroadcast(g: TensorSpec, *, dropped: int, axes: tuple[int, ...]) -> TensorSpec:
+    return TensorSpec(tuple(1 if axis in axes else size for axis, size in enumerate(g.shape))[dropped:], g.dtype)
+
+
+@define_op("unbroadcast", infer=_infer_unbroadcast)
+def unbroadcast_op(g: Array, *, dropped: int, axes: tuple[int, ...]) -> Any:
+    """Sum over the first `dropped` axes, which go, and over `axes`, which stay with size 1."""
+    total = np.add.reduce(g, axis=(*range(dropped), *axes), keepdims=bool(axes))
+    return total.reshape(total.shape[dropped:]) if axes else total
+
+
+unbroadcast_op.vjp(lambda g, out, x, *, dropped, axes: g.broadcast_to(x.shape))
+
+
+def unbroadcast(g: Tensor, shape: Sequence[Size]) -> Tensor:
+    """
+    The gradient of a value of `shape` from that of what it was broadcast to: summed over the axes that broadcasting added.
+
+    Parameters
+    ----------
+    g : Tensor
+    shape : tuple of sizes
+        Must broadcast to the shape of `g`.
+
+    Returns
+    -------
+    Tensor, of `shape`
+        `g` itself if it has that shape.
+    """
+    own: Shape = g.spec.shape
+    if own == tuple(shape):
+        return g
+    dropped = len(own) - len(shape)
+    axes = tuple(
+        dropped + axis for axis, size in enumerate(shape) if size == 1 and own[dropped + axis] != 1
+    )
+    if not dropped and not axes:
+        return g
+    return bind(unbroadcast_op, g, dropped=dropped, axes=axes)
+
+
+def _infer_extremum(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) -> TensorSpec:
+    axes = axis_indices(axis, x.ndim)
+    if any(size == 0 for position, size in enumerate(x.shape) if axes is None or position in axes):
+        raise ShapeError(f"the largest or smallest of no elements: shape {list(x.shape)}, axis {axis}")
+    return TensorSpec(reduced_shape(x.shape, axes, keepdim), x.dtype)
+
+
+@define_op("max", infer=_infer_extremum, saves=("x", "out"))
+def max_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
+    """Largest element."""
+    return np.maximum.reduce(x, axis=axis, keepdims=keepdim)
+
+
+@define_op("min", infer=_infer_extremum, saves=("x", "out"))
+def min_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
+    """Smallest element."""
+    return np.minimum.reduce(x, axis=axis, keepdims=keepdim)
+
+
+def _to_the_winners(g: Tensor, out: Tensor, x: Any, *, axis: Axes = None, keepdim: bool = False) -> Tensor:
+    """Elements that equal the extremum share its gradient evenly."""
+    shape = x.spec.shape
+    winners = cast(equal(x, spread(out, shape, axis, keepdim)), g.dtype)
+    shares = g / bind(sum_op, winners, axis=axis, keepdim=keepdim)
+    return winners * spread(shares, shape, axis, keepdim)
+
+
+max_op.vjp(_to_the_winners)
+min_op.vjp(_to_the_winners)
+
+
+@define_op("logsumexp", infer=_reduces(_floats_only("logsumexp")), saves=("x", "out"))
+def logsumexp_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
+    """Logarithm of the sum of exponentials, the largest exponent taken out first."""
+    top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, x.dtype.type(0))
+    total = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return total if keepdim else total.reshape(np.add.reduce(total, axis=axis).shape)
+
+
+logsumexp_op.vjp(
+    lambda g, out, x, *, axis=None, keepdim=False: spread(g, x.spec.shape, axis, keepdim)
+    * exp(x - spread(out, x.spec.shape, axis, keepdim))
+)
+
+
+def _is_bool(dtype: DType) -> DType:
+    return np.dtype(bool)
+
+
+@define_op("any", infer=_reduces(_is_bool))
+def any_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
+    """True where at least one element is."""
+    return np.logical_or.reduce(x, axis=axis, keepdims=keepdim)
+
+
+@define_op("all", infer=_reduces(_is_bool))
+def all_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
+    """True where every element is."""
+    return np.logical_and.reduce(x, axis=axis, keepdims=keepdim)
+
+
+def sum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """
+    Sum over axes.
+
+    Parameters
+    ----------
+    x : Tensor
+    axis : int or sequence of int, optional
+        Axes to sum over; all if left out.
+    dtype : dtype, optional
+        `x` is cast to it first.  By default integers and bools add up in int64.
+    keepdim : bool
+        Keep the axes, with size 1.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    IndexOutOfRangeError
+        If there is no such axis.
+    """
+    x = tensor_or_array(x) if dtype is None else cast(x, as_dtype(dtype))
+    if axis is None and not keepdim:
+        return bind(sum_op, x)
+    return bind(sum_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+
+
+def mean(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """Arithmetic mean over axes; see `sum`.  Integers become the default dtype."""
+    x = floating(x)
+    if axis is None and not keepdim:
+        return bind(mean_op, x)
+    return bind(mean_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+
+
+def max(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """Largest element over axes; see `sum`.  Equal ones share the gradient evenly.  ShapeError if there are none."""
+    return bind(max_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+
+
+def min(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """Smallest element over axes; see `max`."""
+    return bind(min_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+
+
+amax, amin = max, min
+
+
+def logsumexp(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """``log(sum(exp(x)))`` over axes, safe for elements of any finite size; see `sum`."""
+    x = floating(x)
+    return bind(logsumexp_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+
+
+def any(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """True where at least one element over the axes is true (not zero)."""
+    return bind(any_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+
+
+def all(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """True where every element over the axes is true (not zero)."""
+    return bind(all_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))

@@ -1,0 +1,139 @@
+"""Choice between elements: where, clip, masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase, bind
+from d2s.core.op import define_op
+from d2s.core.spec import Dim, TensorSpec, broadcast_shapes
+from d2s.errors import DTypeError
+from d2s.ops.annotations import Array, Tensor
+from d2s.ops.arithmetic import maximum, minimum
+from d2s.ops.casting import cast
+from d2s.ops.indexing import getitem
+from d2s.ops.promotion import as_dtype_of, dtype_with_number, operands, tensor_or_array
+
+
+def _infer_where(condition: TensorSpec, x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    if condition.dtype.kind != "b":
+        raise DTypeError(f"the condition of where must be bool, got {condition.dtype.name}")
+    shape = broadcast_shapes(condition.shape, x.shape, y.shape, what="operands of where")
+    return TensorSpec(shape, np.result_type(x.dtype, y.dtype))
+
+
+@define_op("where", infer=_infer_where, saves=("condition",), template="np.where({0}, {1}, {2})")
+def where_op(condition: Array, x: Array, y: Array) -> Array:
+    """Elements of `x` where the condition is true, of `y` elsewhere."""
+    if condition.dtype.kind != "b":
+        raise DTypeError("the condition of where must be bool")
+    return np.where(condition, x, y)
+
+
+where_op.vjp(
+    None,
+    lambda g, out, condition, x, y: bind(where_op, condition, g, g.dtype.type(0)),
+    lambda g, out, condition, x, y: bind(where_op, condition, g.dtype.type(0), g),
+)
+
+
+def _infer_clip(x: TensorSpec, *, min: Any = None, max: Any = None) -> TensorSpec:
+    if x.dtype.kind not in "iuf":
+        raise DTypeError(f"clip is not defined for {x.dtype.name}")
+    return x
+
+
+@define_op("clip", infer=_infer_clip, saves=("x",))
+def clip_op(x: Array, *, min: Any = None, max: Any = None) -> Any:
+    """Elements outside the bounds replaced by the nearer bound."""
+    return np.clip(x, min, max)
+
+
+@define_op("inside", infer=lambda x, *, min=None, max=None: TensorSpec(x.shape, np.dtype(bool)))
+def inside_op(x: Array, *, min: Any = None, max: Any = None) -> Any:
+    """Which elements lie within the bounds, these included."""
+    return (x >= (-np.inf if min is None else min)) & (x <= (np.inf if max is None else max))
+
+
+clip_op.vjp(lambda g, out, x, *, min=None, max=None: g * cast(bind(inside_op, x, min=min, max=max), g.dtype))
+
+
+def where(condition: Tensor, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """
+    Elements of `x` where `condition` is true, of `y` elsewhere.
+
+    Parameters
+    ----------
+    condition : Tensor, bool
+        Broadcast against `x` and `y`.
+    x, y : Tensor, array or number
+        dtypes are promoted.  If both are left out, the indices where `condition` is true are returned instead.
+
+    Returns
+    -------
+    Tensor, of the broadcast shape; or tuple of Tensor, one per axis
+
+    Raises
+    ------
+    DTypeError
+        If `condition` is not bool.
+    ShapeError
+        If the shapes do not broadcast.
+    """
+    if x is None and y is None:
+        return nonzero(condition, as_tuple=True)
+    if x is None or y is None:
+        raise DTypeError("where needs both x and y, or neither")
+    return bind(where_op, tensor_or_array(condition, "the condition of where"), *operands(x, y))
+
+
+def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None) -> Tensor:
+    """
+    Elements outside ``[min, max]`` replaced by the nearer bound.
+
+    Parameters
+    ----------
+    x : Tensor
+    min, max : number or 0-d tensor, optional
+        A bound left out does not bind.  Integer tensors with a float bound become floats.
+
+    Returns
+    -------
+    Tensor, of the shape of `x`
+        Its gradient passes where ``min <= x <= max``.
+    """
+    x = tensor_or_array(x)
+    if any(isinstance(bound, TensorBase) for bound in (min, max)):
+        x = x if min is None else maximum(x, min)
+        return x if max is None else minimum(x, max)
+    dtype = x.dtype
+    for bound in (min, max):
+        dtype = dtype if bound is None else dtype_with_number(dtype, bound)
+    return bind(clip_op, as_dtype_of(x, dtype), min=min, max=max)
+
+
+def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) -> Tensor:
+    """`x` with `value` (number or 0-d tensor) where the bool tensor `mask`, which broadcasts, is true."""
+    return where(mask, as_dtype_of(tensor_or_array(value), x.dtype), x)
+
+
+def masked_select(x: Tensor, mask: Tensor, name: str | None = None) -> Tensor:
+    """The elements of `x` where `mask`, which broadcasts, is true, in row-major order.  Shape (number of them,)."""
+    if mask.shape != x.shape:
+        shape = broadcast_shapes(x.spec.shape, mask.spec.shape, what="operands of masked_select")
+        x, mask = x.broadcast_to(shape), mask.broadcast_to(shape)
+    return getitem(x, mask)
+
+
+@define_op("nonzero", infer=lambda x: TensorSpec((Dim(), x.ndim), np.dtype("int64")))
+def nonzero_op(x: Array) -> Array:
+    """Indices of the elements that are not zero, one row each."""
+    return np.argwhere(x)
+
+
+def nonzero(x: Tensor, as_tuple: bool = False) -> Any:
+    """Indices of the elements that are not zero: shape (number of them, axes), or one column of it per axis."""
+    rows = bind(nonzero_op, x)
+    return tuple(rows[:, axis : axis + 1] for axis in range(x.ndim)) if as_tuple else rows
