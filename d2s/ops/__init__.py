@@ -44,7 +44,7 @@ from d2s.ops.creation import (
     zeros_like,
 )
 from d2s.ops.encoding import one_hot
-from d2s.ops.exponential import exp, expm1, log, log10, log1p, log2, reciprocal, rsqrt, sqrt, square
+from d2s.ops.exponential import exp, expm1, log, log1p, log2, log10, reciprocal, rsqrt, sqrt, square
 from d2s.ops.gathering import take_along_axis
 from d2s.ops.joining import chunk, concat, split, stack, unbind
 from d2s.ops.logical import (
@@ -57,8 +57,9 @@ from d2s.ops.logical import (
     logical_or,
     logical_xor,
 )
+from d2s.ops.logits import log_softmax, softmax
 from d2s.ops.loss import cross_entropy, l1_loss, mse_loss, softmax_with_cross_entropy, square_error_cost
-from d2s.ops.matmul import addmm, bmm, dot, linear, matmul, mm, mv, outer
+from d2s.ops.products import addmm, bmm, dot, linear, matmul, mm, mv, outer
 from d2s.ops.random import (
     bernoulli,
     gaussian,
@@ -88,7 +89,6 @@ from d2s.ops.shape import (
     transpose,
     unsqueeze,
 )
-from d2s.ops.softmax import log_softmax, softmax
 
 __all__ = [
     "abs",
@@ -144,9 +144,9 @@ __all__ = [
     "linear",
     "linspace",
     "log",
-    "log10",
     "log1p",
     "log2",
+    "log10",
     "log_softmax",
     "logical_and",
     "logical_not",

@@ -118,6 +118,11 @@ def reduced_shape(shape: Shape, axes: Sequence[int] | None, keepdim: bool) -> Sh
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
+def sizes_agree(first: Size, second: Size) -> bool:
+    """False if two sizes are known to differ."""
+    return first == second or isinstance(first, Dim) or isinstance(second, Dim)
+
+
 def number_of_elements(shape: Iterable[Size]) -> Size:
     """Product of the sizes; a new Dim if it depends on one."""
     total = 1

@@ -32,7 +32,7 @@ class IndexInput:
     position: int
 
 
-Template: TypeAlias = tuple["int | Dim | slice | None | EllipsisType | IndexInput", ...]
+Template: TypeAlias = tuple["int | Dim | slice | EllipsisType | IndexInput | None", ...]
 
 
 def filled(index: Template, tensors: Sequence[Any]) -> tuple[Any, ...]:

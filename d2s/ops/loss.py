@@ -6,23 +6,23 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
-from d2s.core.spec import Dim, TensorSpec
+from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.arithmetic import subtract
-from d2s.ops.axes import axis_index
+from d2s.ops.axes import axis_index, sizes_agree
 from d2s.ops.casting import cast
 from d2s.ops.comparison import not_equal
 from d2s.ops.encoding import one_hot
 from d2s.ops.exponential import log, square
 from d2s.ops.gathering import take_along_axis
 from d2s.ops.indexing import getitem
+from d2s.ops.logits import log_softmax, softmax, softmax_of
 from d2s.ops.promotion import floating
 from d2s.ops.reduction import mean, sum
 from d2s.ops.rounding import abs
 from d2s.ops.selection import where
 from d2s.ops.shape import moveaxis, squeeze, unsqueeze
-from d2s.ops.softmax import log_softmax, softmax, softmax_of
 
 
 def _infer_cross_entropy(logits: TensorSpec, label: TensorSpec, *, ignore_index: int) -> TensorSpec:
@@ -31,7 +31,7 @@ def _infer_cross_entropy(logits: TensorSpec, label: TensorSpec, *, ignore_index:
     if label.dtype.kind not in "iu":
         raise DTypeError(f"cross_entropy needs integer labels, got {label.dtype.name}; for probabilities: soft_label")
     pairs = zip(logits.shape[:-1], label.shape, strict=False)
-    if label.ndim != logits.ndim - 1 or any(a != b and not isinstance(a, Dim) and not isinstance(b, Dim) for a, b in pairs):
+    if label.ndim != logits.ndim - 1 or any(not sizes_agree(size, own) for size, own in pairs):
         raise ShapeError(
             f"cross_entropy of logits of shape {list(logits.shape)} needs labels of shape "
             f"{list(logits.shape[:-1])}, got {list(label.shape)}"

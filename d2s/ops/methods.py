@@ -23,7 +23,7 @@ from d2s.ops import (
     indexing,
     joining,
     logical,
-    matmul,
+    products,
     reduction,
     rounding,
     selection,
@@ -91,7 +91,7 @@ class TensorMethods:
     __floordiv__ = operator_method(arithmetic.floor_divide_op)
     __rfloordiv__ = reflected_method(arithmetic.floor_divide_op)
     __mod__, __rmod__ = operator_method(arithmetic.mod_op), reflected_method(arithmetic.mod_op)
-    __matmul__, __rmatmul__ = operator_method(matmul.matmul_op), reflected_method(matmul.matmul_op)
+    __matmul__, __rmatmul__ = operator_method(products.matmul_op), reflected_method(products.matmul_op)
     __and__, __rand__ = operator_method(logical.bitwise_and_op), reflected_method(logical.bitwise_and_op)
     __or__, __ror__ = operator_method(logical.bitwise_or_op), reflected_method(logical.bitwise_or_op)
     __xor__, __rxor__ = operator_method(logical.bitwise_xor_op), reflected_method(logical.bitwise_xor_op)
@@ -156,7 +156,7 @@ class TensorMethods:
         return self.size
 
     @property
-    def T(self: Tensor) -> Any:
+    def T(self: Tensor) -> Any:  # noqa: N802 -- the field's name
         """The axes in reverse order."""
         return bind(shape.transpose_op, self, perm=tuple(reversed(range(self.ndim))))
 
@@ -184,7 +184,7 @@ class TensorMethods:
         reduction.sum, reduction.mean, reduction.max, reduction.min, reduction.max, reduction.min
     )
     logsumexp, any, all = reduction.logsumexp, reduction.any, reduction.all
-    matmul, mm, bmm, mv, dot = matmul.matmul, matmul.mm, matmul.bmm, matmul.mv, matmul.dot
+    matmul, mm, bmm, mv, dot = products.matmul, products.mm, products.bmm, products.mv, products.dot
     reshape, flatten, squeeze, unsqueeze = shape.reshape, shape.flatten, shape.squeeze, shape.unsqueeze
     transpose, t, moveaxis = shape.transpose, shape.t, shape.moveaxis
     broadcast_to, expand, expand_as = shape.broadcast_to, shape.expand, shape.expand_as
@@ -198,7 +198,9 @@ class TensorMethods:
 
     add_, subtract_ = inplace_method(arithmetic.add), inplace_method(arithmetic.subtract)
     multiply_, divide_ = inplace_method(arithmetic.multiply), inplace_method(arithmetic.divide)
-    clip_, exp_, sqrt_ = inplace_method(selection.clip), inplace_method(exponential.exp), inplace_method(exponential.sqrt)
+    exp_, sqrt_, clip_ = (
+        inplace_method(exponential.exp), inplace_method(exponential.sqrt), inplace_method(selection.clip)
+    )
     tanh_, sigmoid_, relu_ = (
         inplace_method(activation.tanh), inplace_method(activation.sigmoid), inplace_method(activation.relu)
     )

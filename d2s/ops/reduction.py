@@ -73,7 +73,9 @@ def _infer_spread(
 
 
 @define_op("spread", infer=_infer_spread)
-def spread_op(g: Array, *, shape: tuple[int, ...], axis: Axes = None, keepdim: bool = False, average: bool = False) -> Any:
+def spread_op(
+    g: Array, *, shape: tuple[int, ...], axis: Axes = None, keepdim: bool = False, average: bool = False
+) -> Array:
     """The reverse of a sum (or, with `average`, of a mean): each element over the axes that were reduced."""
     if average:
         count = math.prod(shape if axis is None else [shape[one] for one in axis])
@@ -111,7 +113,7 @@ unbroadcast_op.vjp(lambda g, out, x, *, dropped, axes: g.broadcast_to(x.shape))
 
 def unbroadcast(g: Tensor, shape: Sequence[Size]) -> Tensor:
     """
-    The gradient of a value of `shape` from that of what it was broadcast to: summed over the axes that broadcasting added.
+    The gradient of a value of `shape` from that of what it was broadcast to: the sum over what broadcasting added.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from d2s.ops.axes import axis_index, axis_indices, integers, number_of_elements,
 def _infer_reshape(x: TensorSpec, *, shape: Shape) -> TensorSpec:
     if any(isinstance(size, int) and size < -1 for size in shape) or shape.count(-1) > 1:
         raise ShapeError(f"reshape to {list(shape)}: sizes are not negative, but one may be -1, to be worked out")
-    rest = [size for size in x.shape]
+    rest = list(x.shape)
     others: list[Size] = []
     for size in shape:
         # Sizes that stand on both sides cancel, known or not.
@@ -133,8 +133,8 @@ def squeeze(x: Tensor, axis: Axis = None, name: str | None = None) -> Tensor:
     """Without the axes of size 1, all or those named; a named axis of another size stays."""
     known = x.spec.shape
     axes = axis_indices(axis, len(known)) if axis is not None else None
-    kept = [size for position, size in enumerate(x.shape) if known[position] != 1 or not (axes is None or position in axes)]
-    return bind(reshape_op, x, shape=tuple(kept))
+    dropped = [position for position, size in enumerate(known) if size == 1 and (axes is None or position in axes)]
+    return bind(reshape_op, x, shape=tuple(size for position, size in enumerate(x.shape) if position not in dropped))
 
 
 def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Softmax and its logarithm."""
+"""From logits to probabilities: softmax and its logarithm."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
-from d2s.core.spec import Dim, Size, TensorSpec, broadcast_shapes
+from d2s.core.spec import Size, TensorSpec, broadcast_shapes
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Tensor
+from d2s.ops.axes import sizes_agree
 from d2s.ops.complex_numbers import conj
 from d2s.ops.elementwise import ufunc_dtype
 from d2s.ops.promotion import operands
@@ -23,7 +24,7 @@ def _infer_matmul(x: TensorSpec, y: TensorSpec, *, transpose_x: bool = False, tr
         raise ShapeError(f"matmul needs tensors of at least one axis, got shapes {list(x.shape)} and {list(y.shape)}")
     left = _with_transpose(x.shape, transpose_x) if x.ndim > 1 else (1, *x.shape)
     right = _with_transpose(y.shape, transpose_y) if y.ndim > 1 else (*y.shape, 1)
-    if left[-1] != right[-2] and not isinstance(left[-1], Dim) and not isinstance(right[-2], Dim):
+    if not sizes_agree(left[-1], right[-2]):
         raise ShapeError(
             f"matmul of shapes {list(x.shape)}{' transposed' * transpose_x} and "
             f"{list(y.shape)}{' transposed' * transpose_y}: {left[-1]} columns meet {right[-2]} rows"
