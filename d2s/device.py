@@ -1,0 +1,49 @@
+"""Where tensors live.  d2s computes on the CPU; these names let programs that choose a device run unchanged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CPUPlace", "check_device", "get_device", "is_compiled_with_cuda", "set_device"]
+
+
+@dataclass(frozen=True)
+class CPUPlace:
+    """The CPU."""
+
+    def __repr__(self) -> str:
+        return "Place(cpu)"
+
+
+def check_device(device: object) -> CPUPlace:
+    """The place that `device` names.
+
+    Raises
+    ------
+    ValueError
+        If it is not the CPU.
+    """
+    if isinstance(device, CPUPlace) or (isinstance(device, str) and device in ("cpu", "Place(cpu)")):
+        return CPUPlace()
+    raise ValueError(f"d2s computes on the CPU only: the device must be 'cpu', got {device!r}")
+
+
+def set_device(device: str | CPUPlace) -> CPUPlace:
+    """Choose the device that tensors are made on: there is only ``"cpu"``.
+
+    Raises
+    ------
+    ValueError
+        If it is another one.
+    """
+    return check_device(device)
+
+
+def get_device() -> str:
+    """Name of the device that tensors are made on: ``"cpu"``."""
+    return "cpu"
+
+
+def is_compiled_with_cuda() -> bool:
+    """False: there is no GPU support."""
+    return False

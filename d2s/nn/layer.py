@@ -1,0 +1,321 @@
+"""Layer: the base of everything with parameters."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from d2s.core.spec import as_dtype, default_dtype, is_floating
+from d2s.device import check_device
+from d2s.eager.tensor import Tensor
+from d2s.errors import DTypeError
+from d2s.nn import layer_state
+from d2s.nn.initializer import Constant, Initializer, XavierUniform
+from d2s.nn.layer_hooks import ForwardHook, ForwardHooks, LayerHookHandle, add_hook, call_with_hooks
+from d2s.nn.parameter import ParamAttr, Parameter, make_parameter
+from d2s.nn.structure import STRUCTURE, unique_name
+from d2s.nn.tree import LayerTree
+
+__all__ = ["STRUCTURE", "Layer"]
+
+Self = TypeVar("Self", bound="Layer")
+
+
+class Layer(LayerTree):
+    """A function with parameters: subclass it, make the parameters in `__init__`, compute in `forward`.
+
+    Parameters
+    ----------
+    name_scope : str, optional
+        Begins the names of the layer and its parameters; by default the class name (``Linear`` gives ``linear``).
+    dtype : dtype or str, optional
+        Element type of the parameters; by default the default dtype (float32).
+
+    Attributes
+    ----------
+    training : bool
+        Set by `train` and `eval`; dropout and batch normalisation look at it.
+    """
+
+    training: bool
+    _forward_pre_hooks: ForwardHooks
+    _forward_post_hooks: ForwardHooks
+
+    def __init__(self, name_scope: str | None = None, dtype: Any = None) -> None:
+        super().__init__()
+        scope = name_scope or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
+        self.__dict__.update(
+            training=True,
+            _full_name=unique_name(scope),
+            _dtype=default_dtype() if dtype is None else as_dtype(dtype),
+            _forward_pre_hooks=OrderedDict(),
+            _forward_post_hooks=OrderedDict(),
+        )
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Compute the outputs; every subclass defines this."""
+        raise NotImplementedError(f"{type(self).__name__} does not define forward()")
+
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        if not self._forward_pre_hooks and not self._forward_post_hooks:
+            return self.forward(*inputs, **kwargs)
+        return call_with_hooks(self, self.forward, inputs, kwargs)
+
+    # --- registration -----------------------------------------------------------------------------------------
+
+    def create_parameter(
+        self,
+        shape: Any,
+        attr: ParamAttr | Initializer | str | bool | None = None,
+        dtype: Any = None,
+        is_bias: bool = False,
+        default_initializer: Initializer | None = None,
+    ) -> Any:
+        """Make a parameter.  It is registered when it is assigned to an attribute.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            Its sizes.
+        attr : ParamAttr, Initializer, str or bool, optional
+            Settings; an Initializer or a name alone stands for a ParamAttr with it; False: no parameter.
+        dtype : dtype or str, optional
+            By default that of the layer.
+        is_bias : bool
+            Changes the default of the first values from Xavier uniform to zeros, and the name from ``w`` to ``b``.
+        default_initializer : Initializer, optional
+            First values if `attr` names none.
+
+        Returns
+        -------
+        Parameter or None
+            None if `attr` is False.
+        """
+        if attr is False:
+            return None
+        if attr is None or attr is True:
+            attr = ParamAttr()
+        elif isinstance(attr, str):
+            attr = ParamAttr(name=attr)
+        elif isinstance(attr, Initializer):
+            attr = ParamAttr(initializer=attr)
+        elif not isinstance(attr, ParamAttr):
+            raise DTypeError(
+                f"a parameter attribute must be ParamAttr, Initializer, str, bool or None, got {type(attr).__name__}"
+            )
+        if default_initializer is None:
+            default_initializer = Constant(0.0) if is_bias else XavierUniform()
+        return make_parameter(
+            tuple(int(size) for size in shape),
+            self._dtype if dtype is None else as_dtype(dtype),
+            attr,
+            default_initializer,
+            unique_name(f"{self._full_name}.{'b' if is_bias else 'w'}"),
+        )
+
+    def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:
+        """Register `parameter` under `name`.
+
+        Raises
+        ------
+        TypeError
+            If it is no Parameter.
+        KeyError
+            If `name` is empty, has a dot in it, or already means something else.
+        """
+        self._check_name(name, "_parameters")
+        if parameter is not None and not isinstance(parameter, Parameter):
+            raise TypeError(f"parameter {name!r} must be a Parameter or None, got {type(parameter).__name__}")
+        self._register("_parameters", name, parameter)
+        return parameter
+
+    def add_sublayer(self, name: str, sublayer: Layer | None) -> Layer | None:
+        """Register `sublayer` under `name`; errors as `add_parameter`."""
+        self._check_name(name, "_sub_layers")
+        if sublayer is not None and not isinstance(sublayer, Layer):
+            raise TypeError(f"sublayer {name!r} must be a Layer or None, got {type(sublayer).__name__}")
+        self._register("_sub_layers", name, sublayer)
+        return sublayer
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistable: bool = True) -> None:
+        """Register a tensor that is state but no parameter (a running mean); errors as `add_parameter`.
+
+        Parameters
+        ----------
+        name : str
+            Attribute under which it is found.
+        tensor : Tensor or None
+            The state; None keeps the name for later.
+        persistable : bool
+            True puts it into `state_dict()`.
+        """
+        self._check_name(name, "_buffers")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"buffer {name!r} must be a Tensor or None, got {type(tensor).__name__}")
+        self._register("_buffers", name, tensor)
+        if persistable:
+            self._non_persistable_buffers.discard(name)
+        else:
+            self._non_persistable_buffers.add(name)
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> LayerHookHandle:
+        """Call ``hook(layer, inputs)`` before every forward; what it returns, if not None, replaces the inputs.
+
+        Parameters
+        ----------
+        hook : callable
+            Gets the positional arguments as tuple; a result that is no tuple counts as the only argument.
+        prepend : bool
+            Run before the hooks registered so far.
+        with_kwargs : bool
+            Call ``hook(layer, inputs, kwargs)`` instead; it returns None or ``(inputs, kwargs)``.
+        """
+        return add_hook(self._forward_pre_hooks, ForwardHook(hook, with_kwargs), prepend)
+
+    def register_forward_post_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> LayerHookHandle:
+        """Call ``hook(layer, inputs, outputs)`` after every forward; a result other than None replaces the outputs.
+
+        Parameters
+        ----------
+        hook : callable
+            Gets the positional arguments as tuple, and the outputs as forward returned them.
+        prepend : bool
+            Run before the hooks registered so far.
+        with_kwargs : bool
+            Call ``hook(layer, inputs, kwargs, outputs)`` instead.
+        always_call : bool
+            Run also if the forward, or another hook, raises.
+        """
+        return add_hook(self._forward_post_hooks, ForwardHook(hook, with_kwargs, always_call), prepend)
+
+    # --- modes, types, gradients --------------------------------------------------------------------------------
+
+    def train(self: Self, mode: bool = True) -> Self:
+        """Put this layer and all below it into training mode (or, with ``mode=False``, evaluation mode)."""
+        for layer in self.sublayers(include_self=True):
+            layer.training = bool(mode)
+        return self
+
+    def eval(self: Self) -> Self:
+        """Put this layer and all below it into evaluation mode."""
+        return self.train(False)
+
+    def apply(self: Self, fn: Callable[[Layer], Any]) -> Self:
+        """Call `fn` on every layer of the tree, this one last."""
+        for layer in self.children():
+            layer.apply(fn)
+        fn(self)
+        return self
+
+    def clear_gradients(self, set_to_zero: bool = True) -> None:
+        """Set the gradients of all parameters to zero, or to None."""
+        for parameter in self.parameters():
+            if parameter.trainable:
+                parameter.clear_gradient(set_to_zero)
+
+    def to(self: Self, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Self:
+        """Change the element type of all floating point parameters and buffers, in place; gradient hooks stay.
+
+        `device` must be the CPU; `blocking` is ignored.
+        """
+        if device is not None:
+            check_device(device)
+        return self if dtype is None else self.astype(dtype)
+
+    def astype(self: Self, dtype: Any) -> Self:
+        """Change the element type of all floating point parameters and buffers, in place; gradient hooks stay.
+
+        Raises
+        ------
+        DTypeError
+            If `dtype` is not floating point or complex.
+        """
+        wanted = as_dtype(dtype)
+        if not is_floating(wanted):
+            raise DTypeError(f"a layer can be cast to floating point dtypes only, got {wanted.name}")
+        for parameter in self.parameters():
+            parameter.cast_(wanted)
+        for layer in self.sublayers(include_self=True):
+            layer.__dict__["_dtype"] = wanted
+            for name, buffer in layer._buffers.items():
+                if buffer is not None and is_floating(buffer.dtype):
+                    layer._buffers[name] = buffer.astype(wanted)
+        STRUCTURE.changed()
+        return self
+
+    def state_dict(
+        self,
+        destination: dict[str, Tensor] | None = None,
+        include_sublayers: bool = True,
+        structured_name_prefix: str = "",
+    ) -> dict[str, Tensor]:
+        """The parameters and persistable buffers by dotted name: the tensors themselves, not copies.
+
+        Parameters
+        ----------
+        destination : dict, optional
+            Filled and returned in place of a new one.
+        include_sublayers : bool
+            False: only what this layer holds directly.
+        structured_name_prefix : str
+            Put before every name.
+        """
+        destination = OrderedDict() if destination is None else destination
+        return layer_state.collect(self, destination, include_sublayers, structured_name_prefix)
+
+    def set_state_dict(
+        self, state_dict: dict[str, Any], use_structured_name: bool = True
+    ) -> tuple[list[str], list[str]]:
+        """Set the values of parameters and persistable buffers; tensors, gradients and hooks stay.
+
+        Parameters
+        ----------
+        state_dict : dict of str to Tensor or ndarray
+            As given by `state_dict`.
+        use_structured_name : bool
+            False: the keys are the names of the tensors instead of their places in the layer.
+
+        Returns
+        -------
+        missing, unexpected : list of str
+            Names without a value, and keys without a tensor; if there are any, a UserWarning lists them too.
+
+        Raises
+        ------
+        ShapeError
+            If a value has another shape than its tensor; then nothing is changed.
+        """
+        return layer_state.assign(self, state_dict, use_structured_name)
+
+    load_dict = set_state_dict
+
+    # --- text -------------------------------------------------------------------------------------------------
+
+    def full_name(self) -> str:
+        """Name of the layer, different from that of every other: ``linear_0``."""
+        name: str = self._full_name
+        return name
+
+    def extra_repr(self) -> str:
+        """What `repr` shows between the parentheses."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        below = [f"({name}): {layer!r}" for name, layer in self._sub_layers.items()]
+        if not below:
+            return f"{type(self).__name__}({extra})"
+        body = textwrap.indent("\n".join([extra, *below] if extra else below), "  ")
+        return f"{type(self).__name__}(\n{body}\n)"

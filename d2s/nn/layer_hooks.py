@@ -1,0 +1,124 @@
+"""Hooks around the forward of a Layer.  (Gradient hooks belong to tensors: see `Tensor.register_hook`.)"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from d2s.nn.structure import STRUCTURE
+
+if TYPE_CHECKING:
+    from d2s.nn.layer import Layer
+
+_ids = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardHook:
+    """A registered function and how it wants to be called."""
+
+    function: Callable[..., Any]
+    with_kwargs: bool = False
+    always_call: bool = False
+
+
+ForwardHooks: TypeAlias = "OrderedDict[int, ForwardHook]"
+
+
+class LayerHookHandle:
+    """What the registration of a layer hook returns: removes exactly that hook."""
+
+    __slots__ = ("_hook_id", "_hooks")
+
+    def __init__(self, hooks: ForwardHooks, hook_id: int) -> None:
+        self._hooks = hooks
+        self._hook_id = hook_id
+
+    def remove(self) -> None:
+        """Remove the hook; does nothing if it has been removed already."""
+        if self._hooks.pop(self._hook_id, None) is not None:
+            STRUCTURE.changed()
+
+
+def add_hook(hooks: ForwardHooks, hook: ForwardHook, prepend: bool) -> LayerHookHandle:
+    """Register `hook`, as the first one if `prepend`.
+
+    Raises
+    ------
+    TypeError
+        If its function cannot be called.
+    """
+    if not callable(hook.function):
+        raise TypeError(f"a layer hook must be callable, got {type(hook.function).__name__}")
+    hook_id = next(_ids)
+    hooks[hook_id] = hook
+    if prepend:
+        hooks.move_to_end(hook_id, last=False)
+    STRUCTURE.changed()
+    return LayerHookHandle(hooks, hook_id)
+
+
+def call_with_hooks(
+    layer: Layer,
+    forward: Callable[..., Any],
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Run the pre hooks of `layer`, `forward`, and the post hooks.
+
+    The hooks are those registered when the call, or its second half, begins: a hook added or removed while hooks
+    run counts from the next call on.  If anything raises, the post hooks registered with ``always_call=True`` that
+    have not begun still run, with the outputs so far; what they raise becomes a warning.
+    """
+    begun: set[int] = set()
+    outputs: Any = None
+    try:
+        for hook in list(layer._forward_pre_hooks.values()):
+            inputs, kwargs = _after_pre_hook(hook, layer, inputs, kwargs)
+        outputs = forward(*inputs, **kwargs)
+        for hook_id, hook in list(layer._forward_post_hooks.items()):
+            begun.add(hook_id)
+            outputs = _after_post_hook(hook, layer, inputs, kwargs, outputs)
+        return outputs
+    except Exception:
+        for hook_id, hook in list(layer._forward_post_hooks.items()):
+            if hook.always_call and hook_id not in begun:
+                try:
+                    outputs = _after_post_hook(hook, layer, inputs, kwargs, outputs)
+                except Exception as error:
+                    warnings.warn(
+                        f"a layer hook with always_call=True raised {error!r} while another error was raised",
+                        RuntimeWarning,
+                        stacklevel=3,
+                    )
+        raise
+
+
+def _after_pre_hook(
+    hook: ForwardHook, layer: Layer, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if not hook.with_kwargs:
+        result = hook.function(layer, inputs)
+        if result is not None:
+            inputs = result if isinstance(result, tuple) else (result,)
+        return inputs, kwargs
+    result = hook.function(layer, inputs, kwargs)
+    if result is None:
+        return inputs, kwargs
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise RuntimeError(f"a forward pre hook with_kwargs must return None or (args, kwargs), got {result!r}")
+    return result
+
+
+def _after_post_hook(
+    hook: ForwardHook, layer: Layer, inputs: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any
+) -> Any:
+    if hook.with_kwargs:
+        result = hook.function(layer, inputs, kwargs, outputs)
+    else:
+        result = hook.function(layer, inputs, outputs)
+    return outputs if result is None else result

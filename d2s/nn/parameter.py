@@ -1,0 +1,130 @@
+"""Trainable tensors, and what can be said about one when it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from d2s.core.spec import DType, as_dtype, is_floating
+from d2s.eager.arrays import as_array
+from d2s.eager.tensor import Tensor
+from d2s.eager.views import write_data
+from d2s.errors import DTypeError
+from d2s.nn.structure import unique_name
+
+if TYPE_CHECKING:
+    from d2s.nn.initializer import Initializer
+
+
+class Parameter(Tensor):
+    """A tensor that a Layer registers when it is assigned to an attribute, and that optimizers change.
+
+    Parameters
+    ----------
+    data : Tensor, ndarray, number or nested sequence
+        The first values; copied.
+    dtype : dtype or str, optional
+        Floating point or complex; by default that of `data`.
+    trainable : bool
+        False sets ``stop_gradient=True``: no gradient, and optimizers leave it alone.
+    name : str, optional
+        Made from a counter if left out.
+
+    Raises
+    ------
+    DTypeError
+        If `data` is not floating point or complex.
+
+    Attributes
+    ----------
+    learning_rate : float
+        Factor on the optimizer's learning rate.
+    need_clip : bool
+        False keeps its gradient out of gradient clipping.
+    """
+
+    learning_rate: float = 1.0
+    need_clip: bool = True
+
+    def __init__(self, data: Any, dtype: Any = None, trainable: bool = True, name: str | None = None) -> None:
+        array = as_array(data, dtype)
+        if not is_floating(array.dtype):
+            raise DTypeError(
+                f"a parameter must be floating point or complex, got {array.dtype.name}",
+                advice="Register constants and counters with register_buffer.",
+            )
+        super().__init__(array, not trainable)
+        self.name = name or unique_name("parameter")
+
+    @property
+    def trainable(self) -> bool:
+        """The opposite of `stop_gradient`."""
+        return not self.stop_gradient
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self.stop_gradient = not value
+
+    def cast_(self, dtype: Any) -> Parameter:
+        """Change the element type in place; hooks stay, and so does the gradient, in the new type."""
+        wanted: DType = as_dtype(dtype)
+        if wanted == self.dtype:
+            return self
+        if not is_floating(wanted):
+            raise DTypeError(f"a parameter must be floating point or complex, got {wanted.name}")
+        grad = self.grad
+        write_data(self, self.data.astype(wanted))
+        if grad is not None:
+            self.grad = Tensor(grad.data.astype(wanted))
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        """A copy with a name of its own; tensor and reduce hooks are not copied."""
+        other = super().__deepcopy__(memo)
+        other.name = unique_name(f"{self.name}_deepcopy")
+        return other
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"
+
+
+@dataclass
+class ParamAttr:
+    """Settings of a parameter, for the `weight_attr` and `bias_attr` arguments of layers.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name of the parameter.
+    initializer : Initializer, optional
+        First values, in place of the layer's default.
+    learning_rate : float
+        Factor on the optimizer's learning rate.
+    trainable : bool
+        False: no gradient.
+    need_clip : bool
+        False keeps its gradient out of gradient clipping.
+    """
+
+    name: str | None = None
+    initializer: Initializer | None = None
+    learning_rate: float = 1.0
+    trainable: bool = True
+    need_clip: bool = True
+
+
+def make_parameter(
+    shape: tuple[int, ...],
+    dtype: DType,
+    attr: ParamAttr,
+    initializer: Initializer,
+    name: str,
+) -> Parameter:
+    """A new parameter; what `attr` says goes before `initializer` and `name`."""
+    values = (attr.initializer or initializer).sample(shape, dtype)
+    parameter = Parameter(values, trainable=attr.trainable, name=attr.name or name)
+    if attr.learning_rate != 1.0:
+        parameter.learning_rate = attr.learning_rate
+    if not attr.need_clip:
+        parameter.need_clip = False
+    return parameter

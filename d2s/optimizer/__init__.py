@@ -1,0 +1,8 @@
+"""Optimizers, and schedules of their learning rates in `d2s.optimizer.lr`."""
+
+from d2s.optimizer import lr
+from d2s.optimizer.adam import Adam, AdamW
+from d2s.optimizer.optimizer import Optimizer
+from d2s.optimizer.sgd import SGD, Momentum
+
+__all__ = ["SGD", "Adam", "AdamW", "Momentum", "Optimizer", "lr"]

@@ -1,0 +1,1 @@
+"""Tests of d2s.  The folders mirror those of the package."""

@@ -1,0 +1,40 @@
+"""What all tests share: hypothesis profiles, a known seed, and seals on state that no test may leave changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import hypothesis
+import numpy as np
+import pytest
+
+import d2s
+from d2s.core.interpreter import state
+from d2s.core.op import OP_TABLE
+
+for name, examples in {"dev": 20, "ci": 100, "nightly": 2000}.items():
+    hypothesis.settings.register_profile(name, max_examples=examples, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.fixture(autouse=True)
+def seals() -> Iterator[None]:
+    """Begin with a known seed; afterwards op table, interpreters, grad mode and NumPy's error state are as before."""
+    d2s.seed(0)
+    ops, stack, errors = dict(OP_TABLE), list(state.stack), np.geterr()
+    yield
+    assert ops == OP_TABLE, "the test has changed the op table (use the fixture fresh_op_table)"
+    assert stack == state.stack, "the test has left an interpreter on the stack"
+    assert state.grad_enabled, "the test has left grad mode switched off"
+    assert np.geterr() == errors, "the test has changed NumPy's error state"
+    assert d2s.get_default_dtype() == np.float32, "the test has changed the default dtype"
+
+
+@pytest.fixture
+def fresh_op_table(seals: None) -> Iterator[dict[str, object]]:
+    """The op table; entries made by the test go when it ends."""
+    before = dict(OP_TABLE)
+    yield OP_TABLE
+    OP_TABLE.clear()
+    OP_TABLE.update(before)
