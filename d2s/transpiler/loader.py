@@ -53,6 +53,8 @@ def compile_function(
         Names of generated functions; they bear the user's function name instead, so that tracebacks do not show them.
     """
     definition = _bare(duplicate(definition))
+    if not isinstance(definition, gast.Expr):
+        definition.name = "<def>"  # nobody can mean this name: the function's own name stays a global inside it
     # The factory is never run: it only makes the compiler treat the outer names as cells.
     factory = make_function("factory", list(outer_names), [definition], definition)
     module = gast.gast_to_ast(gast.fix_missing_locations(gast.Module(body=[factory], type_ignores=[])))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import keyword
 from collections.abc import Iterable
 
@@ -37,6 +36,7 @@ class Names:
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = {*taken, *keyword.kwlist}
         self._stable: dict[str, str] = {}
+        self._operator_names: dict[str, str] = {}
         self.operators: dict[str, str] = {}
         """Operators used so far: name in the text -> name of the operator."""
 
@@ -57,11 +57,7 @@ class Names:
 
     def operator(self, base: str) -> str:
         """The name under which the generated code calls an operator."""
-        name = self.stable(base)
-        self.operators[name] = base
-        return name
-
-
-def is_builtin(name: str) -> bool:
-    """Is this the name of a builtin?"""
-    return hasattr(builtins, name)
+        if base not in self._operator_names:
+            name = self._operator_names[base] = self.fresh(base)
+            self.operators[name] = base
+        return self._operator_names[base]

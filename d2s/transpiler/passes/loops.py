@@ -90,7 +90,7 @@ class _Rewriter:
         if has_exit(statements) or loop.orelse:
             return [loop]
         body_name = self.ctx.names.stable("body")
-        private = private_names(loop, [loop.target, *statements])
+        private = private_names(loop, [loop.target, *statements]) - {stop or ""}
         if isinstance(loop.target, gast.Name) and loop.target.id in private:
             item = loop.target.id
         else:
