@@ -111,10 +111,12 @@ def _brought_together(x: Any, y: Any) -> tuple[Any, Any]:
         return x.__d2s_operand__(default_dtype()), y.__d2s_operand__(default_dtype())
     if symbolic[1]:
         x = tensor_or_array(x)
-        return x, y.__d2s_operand__(x.dtype)
+        y = y.__d2s_operand__(x.dtype)
+        return as_dtype_of(x, y.dtype), y
     if symbolic[0]:
         y = tensor_or_array(y)
-        return x.__d2s_operand__(y.dtype), y
+        x = x.__d2s_operand__(y.dtype)
+        return x, as_dtype_of(y, x.dtype)
     if is_number(y):
         x = tensor_or_array(x)
         dtype = dtype_with_number(x.dtype, y)

@@ -61,9 +61,9 @@ class Block:
     outputs: tuple[Value, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Operator:
-    """One operator of a Program.
+    """One operator of a Program.  Changed only while the Program is built.
 
     Attributes
     ----------
@@ -79,6 +79,10 @@ class Operator:
     blocks : tuple of Block
     location : Location or None
         The user's line.
+    record : Value or None
+        Of a region: what a run keeps of the path it took, for backward.
+    several : bool
+        True if the op gives a tuple, also one of length 1.
     """
 
     kind: str
@@ -89,6 +93,8 @@ class Operator:
     effect: bool = False
     blocks: tuple[Block, ...] = ()
     location: Location | None = None
+    record: Value | None = None
+    several: bool = False
 
     def reads(self) -> Iterator[Value]:
         """Values that the operator itself reads: inputs and run-time attributes."""

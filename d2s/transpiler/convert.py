@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias, TypeVar, cast
 
 import gast
@@ -83,6 +83,31 @@ def convert(
     instrument : bool
         Load a copy in which loads, stores and calls are operators too; ``Converted.code`` shows the tree without them.
     """
+    return prepare(fn, passes, instrument).load(fn, operators)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A conversion before it is loaded: what functions of one code object have in common."""
+
+    compiled: CodeType
+    operators: dict[str, str]
+    code: str
+    tree: Node = field(repr=False)
+    source: SourceInfo = field(repr=False)
+    hook_report: list[HookReport] = field(repr=False)
+    nested: list[NestedFunction] = field(repr=False)
+
+    def load(self, fn: FunctionType, operators: Any = PythonOperators) -> Converted:
+        """The converted form of `fn`, whose code this is, under `operators`."""
+        namespace = operators(fn) if callable(operators) else operators
+        cells = {name: find_operator(namespace, operator) for name, operator in self.operators.items()}
+        function = load_function(self.compiled, fn, cells)
+        return Converted(function, self.code, self.tree, self.source, self.hook_report, self.nested)
+
+
+def prepare(fn: FunctionType, passes: Sequence[Pass] | None = None, instrument: bool = False) -> Prepared:
+    """Read, convert and compile `fn` without loading it; parameters as for `convert`."""
     tree, source = read_function(fn)
     free = frozenset(fn.__code__.co_freevars)
     identity = CodeIdentity.of(fn.__code__)
@@ -93,9 +118,7 @@ def convert(
     loaded = run_instrument(duplicate(tree), ctx, free) if instrument else tree
     outer = [*free, *ctx.names.operators]
     code = compile_function(loaded.body[0], identity, outer, _generated_names(loaded))
-    namespace = operators(fn) if callable(operators) else operators
-    cells = {name: find_operator(namespace, operator) for name, operator in ctx.names.operators.items()}
-    return Converted(load_function(code, fn, cells), text, tree, source, ctx.hook_report, nested)
+    return Prepared(code, dict(ctx.names.operators), text, tree, source, ctx.hook_report, nested)
 
 
 def run_passes(tree: Node, passes: Sequence[Pass], ctx: Context) -> Node:
@@ -132,7 +155,9 @@ __all__ = [
     "DEFAULT_PASSES",
     "JIT_PASSES",
     "Converted",
+    "Prepared",
     "convert",
+    "prepare",
     "run_passes",
     "transpile",
     "transpile_source",

@@ -1,0 +1,431 @@
+"""`to_static` and what it returns: a function that is traced on its first call and runs as a Program."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import logging
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import state, use_interpreter
+from d2s.core.spec import default_dtype
+from d2s.errors import D2SError, SourceError
+from d2s.jit.run_program import CallNode, Run
+from d2s.jit.trace import Traced, trace
+from d2s.nn.layer import Layer
+from d2s.operators import conversion, policy
+from d2s.operators.tracer import Tracer
+from d2s.static.executor import note_user_line
+from d2s.static.program import Program
+from d2s.transpiler.convert import JIT_PASSES, prepare
+
+logger = logging.getLogger("d2s.jit")
+
+_enabled = True
+
+
+def enable_to_static(enable: bool) -> None:
+    """Switch static mode on or off for the whole process; off, converted functions run eagerly."""
+    global _enabled
+    _enabled = bool(enable)
+
+
+class ConcreteProgram:
+    """One compiled Program of a function: for one structure of arguments and one state of what it read.
+
+    Attributes
+    ----------
+    main_program : Program
+    inputs, outputs, parameters : list
+        What the Program reads and returns.
+    """
+
+    def __init__(self, traced: Traced, grad_mode: bool) -> None:
+        self.traced = traced
+        self.grad_mode = grad_mode
+        self.dtype = default_dtype()
+        self.check = traced.guards.compiled()
+
+    @property
+    def main_program(self) -> Program:
+        """The Program, printable."""
+        return self.traced.compiled.program
+
+    @property
+    def inputs(self) -> list[Any]:
+        """Inputs of the Program, captured tensors included."""
+        return list(self.main_program.inputs)
+
+    @property
+    def outputs(self) -> list[Any]:
+        """Tensors that leave the Program and can be differentiated."""
+        return list(self.main_program.outputs)
+
+    @property
+    def parameters(self) -> list[Any]:
+        """Tensors from outside that the Program reads and that require a gradient."""
+        return [tensor for tensor in self.traced.tensors if not tensor.stop_gradient]
+
+    def matches(self, args: dict[str, Any]) -> bool:
+        """True if this Program may run for these arguments."""
+        return self.grad_mode is state.grad_enabled and self.dtype is default_dtype() and self.check(args)
+
+    def run(self, args: dict[str, Any]) -> Any:
+        """Run the Program."""
+        traced = self.traced
+        given = traced.fetch(args)
+        compiled = traced.compiled
+        tensors = given[: traced.tensor_count]
+        node = CallNode(compiled, tensors) if compiled.reachable else Run(tensors)
+        arrays = [tensor.data for tensor in tensors]
+        try:
+            with np.errstate(all="ignore"):
+                return compiled.forward(node, *arrays, *given[traced.tensor_count :])
+        except Exception as error:
+            note_user_line(error, compiled.forward)
+            raise
+
+
+class ProgramCache:
+    """The Programs of one function, or of one function of one object; the one used last first."""
+
+    def __init__(self) -> None:
+        self._programs: list[ConcreteProgram] = []
+        self._last: ConcreteProgram | None = None
+
+    def __len__(self) -> int:
+        return len(self._programs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ProgramCache:
+        return ProgramCache()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ProgramCache, ()
+
+    def find(self, args: dict[str, Any]) -> ConcreteProgram | None:
+        """The Program for these arguments, if there is one."""
+        for position, program in enumerate(self._programs):
+            if program.matches(args):
+                if position:
+                    self._programs.insert(0, self._programs.pop(position))
+                return program
+        return None
+
+    def add(self, program: ConcreteProgram) -> None:
+        """Enter a Program."""
+        self._programs.insert(0, program)
+        self._last = program
+
+    def last(self) -> ConcreteProgram:
+        """The Program traced last."""
+        if self._last is None:
+            raise LookupError("the function has not been called yet")
+        return self._last
+
+    def concrete_programs(self) -> list[ConcreteProgram]:
+        """All Programs."""
+        return list(self._programs)
+
+    def clear(self) -> None:
+        """Forget all Programs."""
+        self._programs.clear()
+
+
+_CACHES = "__d2s_programs__"
+
+
+class StaticFunction:
+    """A function that runs as a Program: same outputs, gradients, hook calls and effects as the original.
+
+    The first call with new kinds of arguments traces the function, later ones run the compiled Program.  Made by
+    `to_static`; as attribute of a class it binds to instances like a method.
+    """
+
+    def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None, **options: Any) -> None:
+        self._function = function
+        self._input_spec = input_spec
+        self._instance = instance
+        self._options = options
+        self._own_cache = ProgramCache()
+        self._lock = threading.RLock()
+        self._training: bool | None = None
+        self._signature = inspect.signature(function)
+        functools.update_wrapper(self, function)
+        self.__wrapped__ = function
+        names = list(self._signature.parameters.values())
+        self._names = [parameter.name for parameter in names]
+        plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in names)
+        self._positional = self._names if plain else None
+
+    # --- binding -----------------------------------------------------------------------------------------------
+
+    def __get__(self, instance: Any, owner: type | None = None) -> StaticFunction:
+        if instance is None:
+            return self
+        return self._bound_to(instance)
+
+    def _bound_to(self, instance: Any) -> StaticFunction:
+        bound = copy.copy(self)
+        bound._instance = instance
+        bound._own_cache = _caches_of(instance, self)
+        return bound
+
+    @property
+    def class_instance(self) -> Any:
+        """The object that the function is bound to as a method, or None."""
+        return self._instance
+
+    @property
+    def dygraph_function(self) -> Callable[..., Any]:
+        """The original function (bound, if this is)."""
+        if self._instance is not None:
+            return MethodType(self._function, self._instance)
+        return self._function
+
+    def rollback(self) -> Callable[..., Any]:
+        """The original function; if this is the `forward` of one Layer, it is put back there."""
+        original = self.dygraph_function
+        instance = self._instance
+        if isinstance(instance, Layer) and instance.__dict__.get("forward") is self:
+            del instance.__dict__["forward"]
+        return original
+
+    def __copy__(self) -> StaticFunction:
+        other = StaticFunction.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StaticFunction:
+        other = copy.copy(self)
+        other._lock = threading.RLock()
+        other._own_cache = ProgramCache()
+        memo[id(self)] = other
+        if self._instance is not None:
+            other._instance = copy.deepcopy(self._instance, memo)
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._instance is not None:
+            return _bound_again, (self._function.__name__, self._instance)
+        return _static_again, (self._function, self._input_spec)
+
+    def __repr__(self) -> str:
+        return f"<StaticFunction {self._function.__qualname__} with {len(self._own_cache)} programs>"
+
+    # --- calls -------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._instance is not None:
+            args = (self._instance, *args)
+        if isinstance(state.current, Tracer):
+            return self.__d2s_inline__(state.current, args, kwargs, bound=True)
+        if not _enabled:
+            return self._function(*args, **kwargs)
+        bound = self._arguments(args, kwargs)
+        program = self._own_cache.find(bound)
+        if program is None:
+            program = self._trace(bound)
+        return program.run(bound)
+
+    def __d2s_inline__(self, tracer: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any], bound: bool = False) -> Any:
+        """A call from traced code: the function becomes part of that trace."""
+        from d2s.operators.calls import call
+
+        if self._instance is not None and not bound:
+            args = (self._instance, *args)
+        return call(self._function, *args, **kwargs)
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Arguments by parameter name, defaults filled in."""
+        names = self._positional
+        if names is not None and not kwargs and len(args) == len(names):
+            return dict(zip(names, args, strict=True))
+        found = self._signature.bind(*args, **kwargs)
+        found.apply_defaults()
+        return found.arguments
+
+    def _trace(self, bound: dict[str, Any]) -> ConcreteProgram:
+        with self._lock:
+            cached = self._own_cache.find(bound)
+            if cached is not None:
+                return cached
+            traced = trace(self._function, self._signature, bound, self.__name__)
+            program = ConcreteProgram(traced, state.grad_enabled)
+            if len(self._own_cache):
+                logger.info("%s is traced again: %s", self.__qualname__, self._why(bound))
+            self._own_cache.add(program)
+            return program
+
+    def _why(self, bound: dict[str, Any]) -> str:
+        return self._own_cache.concrete_programs()[0].traced.guards.broken(bound)
+
+    # --- looking -----------------------------------------------------------------------------------------------
+
+    @property
+    def code(self) -> str:
+        """The source after conversion: what the user wrote, with hooks moved and control flow as operators."""
+        return prepare(_plain_function(self._function), JIT_PASSES).code
+
+    @property
+    def program_cache(self) -> ProgramCache:
+        """The compiled Programs."""
+        return self._own_cache
+
+    @property
+    def concrete_program(self) -> ConcreteProgram:
+        """The Program traced last."""
+        return self._own_cache.last()
+
+    @property
+    def main_program(self) -> Program:
+        """The Program traced last, printable, with its backward."""
+        return self.concrete_program.main_program
+
+    def get_concrete_program(self, *args: Any, **kwargs: Any) -> ConcreteProgram:
+        """The Program for these arguments; traced if need be, not run."""
+        if self._instance is not None:
+            args = (self._instance, *args)
+        bound = self._arguments(args, kwargs)
+        return self._own_cache.find(bound) or self._trace(bound)
+
+    @property
+    def inputs(self) -> list[Any]:
+        """Inputs of the Program traced last."""
+        return self.concrete_program.inputs
+
+    @property
+    def outputs(self) -> list[Any]:
+        """Outputs of the Program traced last."""
+        return self.concrete_program.outputs
+
+
+def _caches_of(instance: Any, function: StaticFunction) -> ProgramCache:
+    """The cache of `function` for one object; it lives in the object, so it goes with it."""
+    holder = getattr(instance, "__dict__", None)
+    if holder is None:
+        return _slotted.setdefault(instance, {}).setdefault(function._function, ProgramCache())
+    caches = holder.get(_CACHES)
+    if caches is None:
+        caches = holder[_CACHES] = Caches()
+    found: ProgramCache = caches.of(function._function)
+    return found
+
+
+_slotted: weakref.WeakKeyDictionary[Any, dict[Any, ProgramCache]] = weakref.WeakKeyDictionary()
+
+
+class Caches:
+    """Program caches of one object, by function; a copy of the object starts with none."""
+
+    def __init__(self) -> None:
+        self._by_function: dict[Callable[..., Any], ProgramCache] = {}
+
+    def of(self, function: Callable[..., Any]) -> ProgramCache:
+        """The cache for one function, made on demand."""
+        return self._by_function.setdefault(function, ProgramCache())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Caches:
+        return Caches()
+
+    def __copy__(self) -> Caches:
+        return Caches()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Caches, ()
+
+    def __iter__(self) -> Iterator[ProgramCache]:
+        return iter(self._by_function.values())
+
+
+def _plain_function(function: Callable[..., Any]) -> FunctionType:
+    if not isinstance(function, FunctionType):
+        raise SourceError(f"{function!r} has no Python source")
+    return function
+
+
+def _bound_again(name: str, instance: Any) -> Any:
+    return to_static(MethodType(getattr(type(instance), name), instance))
+
+
+def _static_again(function: Any, input_spec: Any) -> StaticFunction:
+    return StaticFunction(function, input_spec)
+
+
+def to_static(
+    function: Any = None, input_spec: Any = None, build_strategy: Any = None, backend: Any = None, *,
+    full_graph: bool = True, **kwargs: Any,
+) -> Any:
+    """Convert a function, method or Layer to static mode; also a decorator, bare or called.
+
+    Parameters
+    ----------
+    function : callable or Layer
+        A Python function or method, `functools.partial` of one, or a Layer (its `forward` is converted in place).
+    input_spec : list of InputSpec, optional
+        What the arguments must be like.
+    build_strategy, backend : optional
+        Accepted for compatibility; there is one backend.
+    full_graph : bool
+        True: all of it becomes one graph, or a clear error.
+
+    Returns
+    -------
+    StaticFunction, or the Layer itself
+
+    Raises
+    ------
+    SourceError
+        If the source of the function cannot be found.
+    """
+    options = {"input_spec": input_spec, "full_graph": full_graph}
+    if function is None:
+        return functools.partial(to_static, **options)
+    if isinstance(function, StaticFunction):
+        return function
+    if isinstance(function, Layer):
+        if not isinstance(function.forward, StaticFunction):
+            function.forward = to_static(function.forward, **options)
+        return function
+    if isinstance(function, classmethod | staticmethod):
+        return type(function)(to_static(function.__func__, **options))
+    if isinstance(function, MethodType):
+        return StaticFunction(_with_source(function.__func__), **options)._bound_to(function.__self__)
+    if isinstance(function, functools.partial):
+        return functools.partial(to_static(function.func, **options), *function.args, **function.keywords)
+    if isinstance(function, FunctionType):
+        return StaticFunction(_with_source(function), **options)
+    method = getattr(type(function), "__call__", None)
+    if isinstance(method, FunctionType) and not isinstance(function, type):
+        return StaticFunction(_with_source(method), **options)._bound_to(function)
+    raise SourceError(
+        f"to_static needs a Python function, method, partial or Layer, got {type(function).__name__}: {function!r}")
+
+
+def _with_source(function: Any) -> FunctionType:
+    """`function`, once it is sure that its source can be read."""
+    plain = _plain_function(function)
+    if conversion.prepared_for_tracing(plain) is None:
+        # Read it again for the error that says why.
+        prepare(plain)
+        raise SourceError(f"the source of {plain.__qualname__} cannot be found")
+    return plain
+
+
+def not_to_static(function: Any = None) -> Any:
+    """Keep a function eager: when a static function calls it, it runs as it is, on every run."""
+    if function is None:
+        return not_to_static
+    if isinstance(function, FunctionType):
+        policy.keep_eager(function)
+        return function
+    if isinstance(function, MethodType):
+        policy.keep_eager(function.__func__)  # type: ignore[arg-type]
+        return function
+    raise D2SError(f"not_to_static needs a function, got {type(function).__name__}")

@@ -1,0 +1,152 @@
+"""One run of a compiled Program, and its place on the eager tape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from d2s.core.hooks import HookList
+from d2s.core.spec import TensorSpec, spec_of
+from d2s.eager.tape import Edge, InteriorNode, LeafNode
+from d2s.eager.tensor import Tensor
+from d2s.errors import GradientError
+from d2s.static.executor import Compiled
+
+NO_SPECS: list[TensorSpec] = []
+
+
+class Run:
+    """A run that nobody will differentiate."""
+
+    __slots__ = ("saved", "tensors")
+
+    def __init__(self, tensors: Sequence[Any]) -> None:
+        self.tensors = tensors
+        self.saved: Any = ()
+
+    def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
+        """The Tensor object of a value."""
+        return hooks if isinstance(hooks, Tensor) else Tensor(np.asarray(data))
+
+    def leaf(self, data: Any) -> tuple[Any, Tensor]:
+        """A leaf that is made in this run."""
+        return data, Tensor(np.asarray(data), False)
+
+
+class CallNode(InteriorNode):
+    """A run that is a node of the eager tape: one stretch of the walk.
+
+    Its state (saved values, hook lists, tensors) belongs to the run, so several runs of one Program may wait for
+    backward at the same time.
+    """
+
+    __slots__ = ("compiled", "saved", "tensors")
+
+    def __init__(self, compiled: Compiled, tensors: Sequence[Any]) -> None:
+        edges: list[Edge | None] = [tensors[i].edge() for i in compiled.edge_positions]
+        super().__init__(edges, [TensorSpec((), np.dtype("float32"))] * len(compiled.program.outputs))
+        self.compiled = compiled
+        self.tensors = tensors
+        self.saved: Any = ()
+
+    def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
+        """The Tensor object of a value, joined to this run if it can be differentiated."""
+        if isinstance(hooks, Tensor):
+            # A merged value that is one of the caller's tensors.
+            return hooks
+        array = np.asarray(data)
+        if stop_gradient:
+            return Tensor(array)
+        if number is None:
+            return Tensor(array, False, _InsideLoop(spec_of(array)), 0)
+        self.specs[number] = spec_of(array)  # type: ignore[index]
+        if hooks is not None:
+            if self.hooks is None:
+                self.hooks = {}
+            self.hooks[number] = hooks
+        return Tensor(array, False, self, number)
+
+    def leaf(self, data: Any) -> tuple[Any, Tensor]:
+        """A leaf that is made in this run: its gradient stays with it."""
+        tensor = Tensor(np.asarray(data), False)
+        self.edges.append(tensor.graph_edge())  # type: ignore[attr-defined]
+        return data, tensor
+
+    # --- backward: called by the walk, and by generated code ---------------------------------------------------
+
+    def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
+        self.check_usable()
+        compiled = self.compiled
+        reached = tuple([number for number, grad in enumerate(grads) if grad is not None])
+        wanted: tuple[int, ...] | None = None
+        captured: tuple[int, ...] = ()
+        if walk.captured is not None:
+            wanted = tuple(
+                number for number in range(len(compiled.edge_positions))
+                if self.edges[number] is not None and walk.needs(self.edges[number]))
+            captured = tuple(
+                number for number in range(len(compiled.program.outputs)) if (self, number) in walk.captured)
+        if walk.create_graph:
+            from d2s.jit.interpret import interpret_backward
+
+            interpret_backward(self, walk, reached, wanted, captured, grads)
+            return
+        function = compiled.backward_function(reached, wanted, captured)
+        saved = self.saved
+        if not walk.retain_graph:
+            self.release()
+        given = [grads[number].data for number in reached]  # type: ignore[union-attr]
+        with np.errstate(all="ignore"):
+            function(self, walk, saved, *given)
+
+    def release(self) -> None:
+        super().release()
+        self.saved = ()
+
+    def accumulate(self, walk: Any, number: int, grad: Any) -> None:
+        """One contribution to an edge."""
+        edge = self.edges[number]
+        if edge is not None and walk.needs(edge):
+            walk.accumulate(edge, Tensor(np.asarray(grad)))
+
+    def accumulate_leaf(self, walk: Any, tensor: Tensor, grad: Any) -> None:
+        """The whole gradient of a leaf made in this run."""
+        edge = tensor.graph_edge()
+        walk.accumulate(edge, Tensor(np.asarray(grad)))
+        walk.arrived(edge[0])
+
+    def arrived(self, walk: Any, number: int) -> None:
+        """The last contribution of this run to an edge is in."""
+        edge = self.edges[number]
+        if edge is not None and type(edge[0]) is LeafNode and edge not in walk.blocked:
+            walk.arrived(edge[0])
+
+    def call_hooks(self, walk: Any, grad: Any, point: Any, number: int | None, captured: bool) -> Any:
+        """The gradient of a value after its hooks."""
+        if grad is None:
+            return None
+        hooks = point
+        if not isinstance(hooks, HookList):
+            hooks = self.hooks.get(number) if self.hooks is not None and number is not None else None
+        if hooks is not None and hooks.hooks:
+            grad = walk.hooked(hooks, Tensor(np.asarray(grad))).data
+        if captured:
+            walk.capture((self, number), Tensor(np.asarray(grad)))
+        return grad
+
+
+class _InsideLoop(InteriorNode):
+    """Stands for a value of one turn of a loop that left the Program as a Tensor."""
+
+    __slots__ = ()
+
+    def __init__(self, spec: TensorSpec) -> None:
+        super().__init__((), (spec,))
+
+    def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
+        raise GradientError(
+            "a tensor made in one turn of a tensor loop cannot be differentiated from outside the static function",
+            advice="Return it through a variable of the loop, or keep the function eager.",
+        )

@@ -1,0 +1,127 @@
+"""Tracing one call of a function into a compiled Program."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from d2s.core.interpreter import use_interpreter
+from d2s.operators import conversion
+from d2s.operators.heap import Heap
+from d2s.operators.region import Outcome, explore
+from d2s.operators.sources import Argument, GuardSet, fetcher
+from d2s.operators.tracer import Tracer
+from d2s.static.executor import Compiled
+from d2s.static.program import Block, Program, Value
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A compiled Program with what it takes to use it again.
+
+    Attributes
+    ----------
+    compiled : Compiled
+    guards : GuardSet
+        When it may be used.
+    fetch : callable
+        Reads the inputs from the arguments and from the objects that the trace found.
+    tensor_count : int
+        How many of the inputs are tensors; they come first.
+    tensors : tuple of Tensor
+        The tensors that were read while tracing.
+    """
+
+    compiled: Compiled
+    guards: GuardSet
+    fetch: Callable[[dict[str, Any]], tuple[Any, ...]]
+    tensor_count: int
+    tensors: tuple[Any, ...]
+
+
+def trace(function: Callable[..., Any], signature: inspect.Signature, bound: dict[str, Any], name: str) -> Traced:
+    """Trace `function` for the arguments `bound` (by parameter name)."""
+    program = Program(name)
+    tracer = Tracer(program)
+    assert isinstance(function, FunctionType)
+    converted = conversion.converted_for_tracing(function)
+    assert converted is not None
+    with use_interpreter(tracer):
+        positional, named = _read_arguments(tracer, signature, bound)
+        _follow(tracer, lambda: converted(*positional, **named), program.block)
+    return _compiled(tracer, program)
+
+
+def _read_arguments(
+    tracer: Tracer, signature: inspect.Signature, bound: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments as the trace sees them."""
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for parameter in signature.parameters.values():
+        value = tracer.read(Argument(parameter.name), bound[parameter.name])
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            positional += tracer.snapshot(value)
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            named.update(tracer.snapshot(value))
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            named[parameter.name] = value
+        else:
+            positional.append(value)
+    return positional, named
+
+
+def _follow(tracer: Tracer, run: Callable[[], Any], root: Block) -> None:
+    """Trace every path through the function; each ends with its own `return` or `raise`."""
+
+    def finish(result: Any, error: BaseException | None) -> Outcome:
+        path = tracer.path
+        assert path is not None
+        if error is not None:
+            if not path.choices and not any(operator.effect for operator in root.operators):
+                raise error
+            tracer.emit("raise", (), (), {"error": error}, effect=True)
+        else:
+            template = tracer.lower(result)
+            tracer.lowering.settle(path.blocks)
+            tracer.emit("return", (), (), {"result": template}, effect=True)
+        return Outcome()
+
+    def join(test: Value, first: tuple[Block, Outcome], second: tuple[Block, Outcome], into: Block) -> Outcome:
+        emitted = tracer.emit("cond", (test,), (), {}, effect=True, blocks=(first[0], second[0]))
+        emitted.record = tracer.new_value("record", None)
+        tracer.definitions[emitted.record] = (emitted, into)
+        return Outcome()
+
+    # The function makes all its objects anew on each path; there is nothing to put back.
+    tracer._blocks.clear()
+    explore(tracer, run, root, Heap([], tracer.is_outer), finish, join)
+
+
+def _compiled(tracer: Tracer, program: Program) -> Traced:
+    inputs = [value for _, value in tracer.captured.values()]
+    objects = [value for value in tracer.sources if not value.is_tensor]
+    program.block.inputs = (*inputs, *objects)
+    program.block.outputs = tuple(_leaving(program.block, set(inputs)))
+    edges = [value for value in inputs if not value.stop_gradient]
+    compiled = Compiled(program, inputs, edges, tracer.hook_points)
+    fetch = fetcher([tracer.sources[value] for value in program.block.inputs])
+    tensors = tuple(tensor for tensor, _ in tracer.captured.values())
+    return Traced(compiled, tracer.guards, fetch, len(inputs), tensors)
+
+
+def _leaving(block: Block, inputs: set[Value]) -> dict[Value, None]:
+    """Values that become Tensors and can be differentiated, except those made in a turn of a loop."""
+    found: dict[Value, None] = {}
+    for operator in block.operators:
+        if operator.kind == "materialise":
+            value = operator.inputs[0]
+            if not value.stop_gradient and value not in inputs:
+                found[value] = None
+        if operator.kind != "while":
+            for inner in operator.blocks:
+                found.update(_leaving(inner, inputs))
+    return found

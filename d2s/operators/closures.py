@@ -1,0 +1,276 @@
+"""Lowering: what a Program makes anew on each run - functions with run-time cells, containers, objects.
+
+A function that outlives its statement (a hook, a lambda kept in a list) is made from the user's own code object, with
+cells that the Program writes: when it is made, and again at the end of the block that owns the variable, so it sees
+what the variable holds then, as in Python.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import CellType, FunctionType, GeneratorType, MethodType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators.heap import CONTAINERS, MISSING, Heap, content_of, restore
+from d2s.static.program import Block, Operator, Value
+from d2s.static.variable import ObjectVariable, Variable
+
+if TYPE_CHECKING:
+    from d2s.operators.tracer import Tracer
+
+
+@dataclass
+class _Made:
+    """An object that the Program makes: what it is while tracing, its Value, its block, what it was filled with."""
+
+    thing: Any
+    value: Value
+    block: Block
+    template: Any = None
+
+
+class Lowering:
+    """Lowers the objects of one trace."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+        self.made: dict[int, _Made] = {}
+        self.regions: list[tuple[Heap, Block]] = []
+
+    def __call__(self, tree: Any) -> Any:
+        """A template of Values and constants from which the Program makes `tree` when it runs."""
+        tracer = self.tracer
+        if isinstance(tree, Variable):
+            return tracer.materialise(tracer.bound(tree))
+        if isinstance(tree, ObjectVariable):
+            return tree.value
+        if isinstance(tree, TensorBase):
+            return tracer.materialise(tracer.lift(tree).value)
+        if isinstance(tree, FunctionType):
+            return self._function(tree)
+        if isinstance(tree, MethodType):
+            return self._method(tree)
+        if isinstance(tree, functools.partial):
+            return self._partial(tree)
+        if tracer.is_outer(tree):
+            return tracer.object_input(tree)
+        if isinstance(tree, tuple):
+            parts = [self(part) for part in tree]
+            return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+        if isinstance(tree, slice):
+            return slice(self(tree.start), self(tree.stop), self(tree.step))
+        if isinstance(tree, np.ndarray):
+            return self._call(_copy_of, tree)
+        if type(tree) in CONTAINERS or _is_plain_instance(tree):
+            return self._built(tree)
+        if isinstance(tree, GeneratorType | Iterator):
+            raise UnsupportedSyntaxError(
+                f"a {type(tree).__name__} made inside cannot leave the function or be kept for later", user_location(),
+                "Make a list of it.",
+            )
+        return tree
+
+    def _call(self, function: Callable[..., Any], *template: Any) -> Value:
+        """Emit a call on lowered arguments."""
+        out = self.tracer.new_value(function.__name__.strip("_"), None)
+        return self.tracer.emit("python", (), (out,), {"call": (function, template, {})}, effect=True).outputs[0]
+
+    # --- functions ---------------------------------------------------------------------------------------------
+
+    def _function(self, function: FunctionType) -> Any:
+        mark = function.__dict__.get("__d2s_nested__")
+        if mark is None:
+            if "__d2s_converted__" in function.__dict__:
+                return function.__wrapped__  # type: ignore[attr-defined]
+            return self.tracer.object_input(function) if self.tracer.is_outer(function) else function
+        known = self._known(function)
+        if known is not None:
+            return known.value
+        owner, nested = mark
+        outside = {id(cell) for cell in owner.__closure__ or ()}
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        fresh = [cells[name] for name in nested.freevars if id(cells[name]) not in outside]
+        closure = tuple(
+            cells[name] if id(cells[name]) in outside else self._cell(cells[name]) for name in nested.freevars)
+        defaults = self(function.__defaults__) if function.__defaults__ else None
+        named = tuple((name, self(value)) for name, value in (function.__kwdefaults__ or {}).items())
+        value = self._call(
+            _make_function, nested.code, _Same(function.__globals__), defaults, named, closure,
+            _Same(_Look(function)))
+        self.made[id(function)] = _Made(function, value, self._block_of(value))
+        for cell in fresh:
+            self._fill(self.made[id(cell)])
+        return value
+
+    def _cell(self, cell: CellType) -> Value:
+        known = self._known(cell)
+        if known is None:
+            known = self._make(cell, _new_cell)
+        return known.value
+
+    def _method(self, method: MethodType) -> Any:
+        owner, function = self(method.__self__), self(method.__func__)
+        if owner is method.__self__ and function is method.__func__:
+            return method
+        return self._call(MethodType, function, owner)
+
+    def _partial(self, partial: functools.partial[Any]) -> Any:
+        parts = (partial.func, *partial.args, *partial.keywords.values())
+        lowered = [self(part) for part in parts]
+        if all(new is old for new, old in zip(lowered, parts, strict=True)):
+            return partial
+        count = 1 + len(partial.args)
+        return self._call(_make_partial, tuple(lowered[:count]), tuple(partial.keywords), tuple(lowered[count:]))
+
+    # --- containers and objects --------------------------------------------------------------------------------
+
+    def _built(self, thing: Any) -> Value:
+        known = self._known(thing)
+        if known is None:
+            known = self._make(thing, _maker_of(thing))
+        self._fill(known)
+        return known.value
+
+    def _known(self, thing: Any) -> _Made | None:
+        found = self.made.get(id(thing))
+        return found if found is not None and self.tracer.in_scope(found.value) else None
+
+    def _make(self, thing: Any, maker: Callable[..., Any]) -> _Made:
+        """Emit the creation of an object in the block in which the traced code made it."""
+        block = self._birth(thing)
+        out = self.tracer.new_value(type(thing).__name__, None)
+        attrs = {"call": (maker, (), {})}
+        if block is self.tracer.block:
+            out = self.tracer.emit("python", (), (out,), attrs, effect=True).outputs[0]
+        else:
+            operator = Operator("python", (), (out,), attrs, effect=True, location=user_location())
+            block.operators.append(operator)
+            self.tracer.definitions[out] = (operator, block)
+        found = self.made[id(thing)] = _Made(thing, out, block)
+        return found
+
+    def _birth(self, thing: Any) -> Block:
+        """The block to which `thing` belongs: outside of every region that found it when it began."""
+        for heap, block in self.regions:
+            if heap.holds(thing):
+                return block
+        return self.tracer.block
+
+    def _block_of(self, value: Value) -> Block:
+        return self.tracer.definitions[value][1]
+
+    def _fill(self, made: _Made) -> None:
+        """Emit what an object holds now, if that is not what it was filled with last."""
+        content = content_of(made.thing)
+        if content is MISSING:
+            return
+        before, made.template = made.template, _PENDING
+        template = self._content_template(made.thing, content)
+        if before is not None and before is not _PENDING and _same_template(before, template):
+            made.template = before
+            return
+        made.template = template
+        self._call(_fill, made.value, template)
+
+    def _content_template(self, thing: Any, content: Any) -> Any:
+        if isinstance(thing, CellType):
+            return (self(content),)
+        if isinstance(content, dict):
+            return tuple((key, self(part)) for key, part in content.items())
+        return tuple(self(part) for part in content)
+
+    def settle(self, blocks: list[Block]) -> None:
+        """At the end of blocks: objects that belong to them get what they hold at last."""
+        for made in list(self.made.values()):
+            if any(made.block is block for block in blocks) and self.tracer.in_scope(made.value):
+                if not isinstance(made.thing, FunctionType):
+                    self._fill(made)
+
+
+_PENDING = object()
+
+
+class _Same:
+    """A constant that is handed over as it is, whatever it holds."""
+
+    def __init__(self, thing: Any) -> None:
+        self.thing = thing
+
+
+class _Look:
+    """Names and documentation of a function."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.name, self.qualname = function.__name__, function.__qualname__
+        self.doc, self.module = function.__doc__, function.__module__
+
+
+def _same_template(first: Any, second: Any) -> bool:
+    if type(first) is tuple and type(second) is tuple:
+        return len(first) == len(second) and all(map(_same_template, first, second))
+    return first is second or (type(first) is type(second) and type(first) in (int, str) and first == second)
+
+
+def _is_plain_instance(thing: Any) -> bool:
+    """True for an object of a user's class, made while tracing."""
+    cls = type(thing)
+    module = cls.__module__
+    return (
+        isinstance(getattr(thing, "__dict__", None), dict)
+        and cls.__flags__ & (1 << 9) != 0
+        and cls.__new__ is object.__new__
+        and not module.startswith("d2s.")
+        and module.partition(".")[0] not in ("builtins", "numpy", "logging", "threading", "types")
+        and not callable(getattr(thing, "__next__", None))
+    )
+
+
+def _maker_of(thing: Any) -> Callable[..., Any]:
+    if isinstance(thing, CONTAINERS):
+        return type(thing)
+    return functools.partial(object.__new__, type(thing))
+
+
+def _copy_of(array: Any) -> Any:
+    return array.copy()
+
+
+def _new_cell() -> CellType:
+    return CellType()
+
+
+def _fill(thing: Any, template: tuple[Any, ...]) -> None:
+    """Give a cell, container or object its content."""
+    if isinstance(thing, CellType):
+        thing.cell_contents = template[0]
+    elif isinstance(thing, dict):
+        restore(thing, dict(template))
+    elif isinstance(thing, list | set | deque | bytearray):
+        restore(thing, template)
+    else:
+        thing.__dict__.update(dict(template))
+
+
+def _make_partial(called: tuple[Any, ...], names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return functools.partial(*called, **dict(zip(names, values, strict=True)))
+
+
+def _make_function(
+    code: Any, namespace: _Same, defaults: Any, named: tuple[Any, ...], closure: tuple[CellType, ...], look: _Same,
+) -> FunctionType:
+    """The user's function as Python would have made it in this run."""
+    shown: _Look = look.thing
+    made = FunctionType(code, namespace.thing, shown.name, defaults, closure)
+    if named:
+        made.__kwdefaults__ = dict(named)
+    made.__qualname__, made.__doc__, made.__module__ = shown.qualname, shown.doc, shown.module
+    return made
+
+

@@ -1,0 +1,197 @@
+"""The operators of converted code, as tracing means them; outside a trace they mean what Python means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
+from typing import Any
+
+from d2s.operators import access, control_flow
+from d2s.operators.access import Names
+from d2s.operators.tracer import current_tracer
+from d2s.static.variable import ObjectVariable, Variable
+from d2s.transpiler.interface import PythonOperators
+from d2s.transpiler.nested import NestedFunction
+
+Thunk = Callable[[], Any]
+
+
+class TraceOperators(PythonOperators):
+    """The operators of one converted function."""
+
+    def __init__(self, fn: FunctionType, nested: Sequence[NestedFunction]) -> None:
+        super().__init__(fn)
+        self._names = Names(fn)
+        self._nested = nested
+
+    def if_else(self, test: Any, body: Thunk, orelse: Thunk | None = None) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            return PythonOperators.if_else(test, body, orelse)
+        return control_flow.if_else(tracer, test, body, orelse)
+
+    def while_loop(self, test: Thunk, body: Thunk) -> None:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            PythonOperators.while_loop(test, body)
+        else:
+            control_flow.while_loop(tracer, test, body)
+
+    def for_loop(  # type: ignore[override]
+        self, iterable: Iterable[Any], body: Callable[[Any], Any], stop: Thunk | None = None
+    ) -> None:
+        tracer = current_tracer()
+        if tracer is None:
+            PythonOperators.for_loop(iterable, body, stop)
+        else:
+            control_flow.for_loop(tracer, self.iterate(iterable), body, stop)
+
+    def if_exp(self, test: Any, body: Thunk, orelse: Thunk) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            return PythonOperators.if_exp(test, body, orelse)
+        return control_flow.if_else(tracer, test, body, orelse)
+
+    def and_(self, value: Any, rest: Thunk) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return PythonOperators.and_(value, rest) if tracer is None else control_flow.and_(tracer, value, rest)
+
+    def or_(self, value: Any, rest: Thunk) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return PythonOperators.or_(value, rest) if tracer is None else control_flow.or_(tracer, value, rest)
+
+    def not_(self, operand: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return PythonOperators.not_(operand) if tracer is None else control_flow.not_(tracer, operand)
+
+    def assert_(self, test: Any, message: Thunk | None = None) -> None:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            PythonOperators.assert_(test, message)
+        else:
+            control_flow.assert_(tracer, test, message)
+
+    def attach(self, value: Any) -> None:  # type: ignore[override]
+        if isinstance(value, Variable) and not value.stop_gradient:
+            value.interpreter.hook_point(value.value)
+
+    def attr(self, value: Any, name: str) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return getattr(value, name) if tracer is None else access.attr(tracer, value, name)
+
+    def item(self, value: Any, index: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return value[index] if tracer is None else access.item(tracer, value, index)
+
+    def call(self, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        if current_tracer() is None:
+            return func(*args, **kwargs)
+        from d2s.operators.calls import call
+
+        return call(func, *args, **kwargs)
+
+    def store_attr(self, target: Any, name: str, value: Any) -> None:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            setattr(target, name, value)
+        else:
+            access.store_attr(tracer, target, name, value)
+
+    def store_item(self, target: Any, index: Any, value: Any) -> None:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            target[index] = value
+        else:
+            access.store_item(tracer, target, index, value)
+
+    def delete_attr(self, target: Any, name: str) -> None:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            delattr(target, name)
+        else:
+            access.delete_attr(tracer, target, name)
+
+    def delete_item(self, target: Any, index: Any) -> None:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            del target[index]
+        else:
+            access.delete_item(tracer, target, index)
+
+    def aug(self, name: str, target: Any, value: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            return PythonOperators.aug(name, target, value)
+        return access.augmented(tracer, name, target, value)
+
+    def load_global(self, name: str, value: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return value if tracer is None else self._names.load_global(tracer, name, value)
+
+    def load_free(self, name: str, value: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return value if tracer is None else self._names.load_free(tracer, name, value)
+
+    def load_global_pending(self, name: str, value: Thunk) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            return value()
+        namespace = self._names.fn.__globals__
+        pending = tracer.pending.get((id(namespace), "item", name))
+        return pending[0] if pending is not None else self._names.load_global(tracer, name, value())
+
+    def load_free_pending(self, name: str, value: Thunk) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            return value()
+        cell = self._names.cells[name]
+        pending = tracer.pending.get((id(cell), "cell", name))
+        return pending[0] if pending is not None else self._names.load_free(tracer, name, value())
+
+    def store_global(self, name: str, value: Any) -> None:
+        tracer = current_tracer()
+        if tracer is None:
+            super().store_global(name, value)
+        else:
+            self._names.store_global(tracer, name, value)
+
+    def store_free(self, name: str, value: Any) -> None:
+        tracer = current_tracer()
+        if tracer is None:
+            super().store_free(name, value)
+        else:
+            self._names.store_free(tracer, name, value)
+
+    def function(self, index: int) -> Callable[[Any], Any]:  # type: ignore[override]
+        def mark(made: Any) -> Any:
+            if isinstance(made, FunctionType):
+                made.__dict__["__d2s_nested__"] = (self._names.fn, self._nested[index])
+            return made
+
+        return mark
+
+    def iterate(self, iterable: Iterable[Any]) -> Iterable[Any]:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            return iterable
+        if isinstance(iterable, Variable | ObjectVariable):
+            return iterable
+        from d2s.operators.calls import iterable_of
+
+        found: Iterable[Any] = iterable_of(tracer, iterable)
+        return found
+
+    def contains(self, container: Any, element: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return element in container if tracer is None else access.contains(tracer, container, element)
+
+    def enter(self, manager: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            return manager
+        from d2s.operators.calls import manager_of
+
+        return manager_of(tracer, manager)
+
+    def format_value(self, value: Any) -> Any:  # type: ignore[override]
+        return value

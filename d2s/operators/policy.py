@@ -1,0 +1,77 @@
+"""Which functions are converted when traced code calls them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import weakref
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_LIBRARY = tuple(
+    {os.path.realpath(path) + os.sep for path in map(sysconfig.get_paths().get, ("stdlib", "platstdlib")) if path}
+)
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+# Functions of d2s that call functions of the user and must be looked into.
+_TRANSPARENT = (os.path.join(_PACKAGE, "autograd", "grad_mode.py"),)
+
+_ignored_modules: set[str] = set()
+_not_converted: weakref.WeakSet[FunctionType] = weakref.WeakSet()
+
+
+def ignore_module(modules: list[Any]) -> None:
+    """Do not convert functions of these modules (modules or their names): they run as they are."""
+    for module in modules:
+        _ignored_modules.add(module.__name__ if isinstance(module, ModuleType) else str(module))
+
+
+def keep_eager(fn: FunctionType) -> None:
+    """Do not convert this function."""
+    _not_converted.add(fn)
+
+
+def is_kept_eager(fn: FunctionType) -> bool:
+    """True if the user asked for this function to run as it is."""
+    return fn in _not_converted
+
+
+def is_library(code: CodeType) -> bool:
+    """True for code of the standard library, of installed packages and of d2s."""
+    file = code.co_filename
+    if file.startswith(_PACKAGE):
+        return file not in _TRANSPARENT
+    if file.startswith("<frozen"):
+        return True
+    if any(part in file for part in _INSTALLED):
+        return True
+    return os.path.realpath(file).startswith(_LIBRARY)
+
+
+def is_own(code: CodeType) -> bool:
+    """True for code of d2s itself."""
+    return code.co_filename.startswith(_PACKAGE)
+
+
+def is_convertible(fn: FunctionType) -> bool:
+    """True for functions written by the user, unless kept eager."""
+    if fn in _not_converted or is_library(fn.__code__):
+        return False
+    module = getattr(fn, "__module__", None) or ""
+    return not any(module == name or module.startswith(name + ".") for name in _ignored_modules)
+
+
+def module_of(fn: Any) -> str:
+    """Top-level package in which a callable was defined."""
+    name = getattr(fn, "__module__", None)
+    if not isinstance(name, str):
+        name = type(getattr(fn, "__self__", fn)).__module__
+    return name.partition(".")[0]
+
+
+def is_stdlib(name: str) -> bool:
+    """True for the name of a module of the standard library."""
+    return name in sys.stdlib_module_names

@@ -1,0 +1,392 @@
+"""Regions: a piece of user code traced into a block of its own, along every path Python has to decide.
+
+Two paths that end alike are merged into one value each; what cannot be merged (None here and a tensor there, lists of
+different lengths, an exception on one path) makes the enclosing region follow both paths to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from types import CellType
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.core.spec import Dim, Shape, TensorSpec
+from d2s.errors import ProgramError, TracingError, UnsupportedSyntaxError, user_location
+from d2s.operators.heap import MISSING, Heap, restore
+from d2s.operators.sources import same_value
+from d2s.operators.tracer import MAX_PATHS, Tracer
+from d2s.static.program import Block, Operator, Value
+from d2s.static.variable import ObjectVariable, Variable
+
+
+class CannotMerge(Exception):
+    """Two paths end in states that no single value describes; the text says which."""
+
+
+@dataclass
+class Outcome:
+    """How one path through a region ended.
+
+    Attributes
+    ----------
+    result : object
+        What the code returned.
+    changes : dict
+        Reachable objects that hold something else than before, by identity: (object, content).
+    error : BaseException or None
+        The exception that ended it.
+    state : tuple
+        State of the tracer at the end.
+    """
+
+    result: Any = None
+    changes: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    error: BaseException | None = None
+    state: tuple[Any, ...] = ()
+
+
+def explore(
+    tracer: Tracer, run: Callable[[], Any], root: Block, before: Heap,
+    finish: Callable[[Any, BaseException | None], Outcome],
+    join: Callable[[Value, tuple[Block, Outcome], tuple[Block, Outcome], Block], Outcome],
+) -> Outcome:
+    """Run `run` once for each path through it; the outcomes are joined from the last decision backwards."""
+    start = tracer.state_now()
+    depth = tracer.depth
+    paths = 0
+    with tracer.region(root) as path:
+        taken: dict[int, tuple[Block, Outcome]] = {}
+        while True:
+            paths += 1
+            if paths > MAX_PATHS:
+                raise UnsupportedSyntaxError(
+                    f"more than {MAX_PATHS} ways through this code: it decides too often on values that are known "
+                    "only when the Program runs", user_location(),
+                    "Use tensor operators (where, masks), or keep it eager with @d2s.jit.not_to_static.",
+                )
+            before.restore()
+            tracer.reset_state(start)
+            tracer.enter_root(path, depth)
+            error: BaseException | None = None
+            result: Any = None
+            try:
+                result = run()
+            except (UnsupportedSyntaxError, TracingError, ProgramError, CannotMerge):
+                raise
+            except Exception as raised:
+                error = raised
+            outcome = finish(result, error)
+            index = len(path.choices) - 1
+            while index >= 0 and not path.choices[index]:
+                block = path.blocks[index + 1]
+                del tracer._blocks[depth:]
+                tracer._blocks.append(path.blocks[index])
+                outcome = join(path.tests[index], taken.pop(index), (block, outcome), path.blocks[index])
+                index -= 1
+            if index < 0:
+                return outcome
+            taken[index] = (path.blocks[index + 1], outcome)
+            path.flip(index)
+
+
+def trace_branch(tracer: Tracer, run: Callable[[], Any], before: Heap) -> tuple[Block, Outcome]:
+    """Trace a branch or loop body into a block; afterwards everything reachable is as it was before."""
+
+    def finish(result: Any, error: BaseException | None) -> Outcome:
+        if tracer.path is not None:
+            tracer.lowering.settle(tracer.path.blocks)
+        return Outcome(result, before.changes(), error, tracer.state_now())
+
+    def join(
+        test: Value, first: tuple[Block, Outcome], second: tuple[Block, Outcome], into: Block
+    ) -> Outcome:
+        return merge_outcomes(tracer, test, first, second, before)
+
+    start = tracer.state_now()
+    root = Block()
+    tracer.lowering.regions.append((before, tracer.block))
+    try:
+        outcome = explore(tracer, run, root, before, finish, join)
+    finally:
+        tracer.lowering.regions.pop()
+        before.restore()
+        tracer.reset_state(start)
+    return root, outcome
+
+
+def merge_outcomes(
+    tracer: Tracer, test: Value, first: tuple[Block, Outcome], second: tuple[Block, Outcome], before: Heap
+) -> Outcome:
+    """Emit the `cond` of two branches and describe the state after it.
+
+    Raises
+    ------
+    CannotMerge
+        If one branch ends in an exception, or the states differ in more than values.
+    """
+    (then, after_then), (orelse, after_orelse) = first, second
+    failed = [outcome for outcome in (after_then, after_orelse) if outcome.error is not None]
+    if failed and (not tracer.in_loop or len(failed) == 2):
+        raise CannotMerge(f"{type(failed[0].error).__name__} on one path") from failed[0].error
+    if failed:
+        return _only_one_returns(tracer, test, first, second)
+    merger = _Merger(tracer, then, orelse)
+    pending = merger.trace_state(after_then.state, after_orelse.state)
+    result = merger.merge(after_then.result, after_orelse.result, "the result")
+    changes: dict[int, tuple[Any, Any]] = {}
+    for key in dict.fromkeys((*after_then.changes, *after_orelse.changes)):
+        node = before.nodes[key]
+        old = before.contents[key]
+        a = after_then.changes[key][1] if key in after_then.changes else old
+        b = after_orelse.changes[key][1] if key in after_orelse.changes else old
+        changes[key] = (node, merger.content(node, a, b))
+    record = tracer.new_value("record", None)
+    emitted = tracer.emit("cond", (test,), tuple(merger.outputs), {}, effect=True, blocks=(then, orelse))
+    if emitted.record is None:
+        emitted.record = record
+        then.outputs, orelse.outputs = tuple(merger.then_values), tuple(merger.orelse_values)
+        tracer.definitions[record] = (emitted, tracer.block)
+    real = merger.resolve(emitted.outputs)
+    for key, (node, content) in changes.items():
+        if isinstance(node, Variable):
+            changes[key] = (node, real.get(content, content))
+    canonical = [(variable, real.get(value, value)) for variable, value in pending[2]]
+    tensors = {real.get(value, value): tensor for value, tensor in pending[3].items()}
+    return Outcome(result, changes, None, (pending[0], pending[1], canonical, tensors))
+
+
+def _only_one_returns(
+    tracer: Tracer, test: Value, first: tuple[Block, Outcome], second: tuple[Block, Outcome]
+) -> Outcome:
+    """Inside a loop: the path that raises ends the run, so the state after it is that of the other."""
+    values: list[tuple[Value, ...]] = []
+    for block, outcome in (first, second):
+        if outcome.error is not None:
+            block.operators.append(Operator("raise", (), (), {"error": outcome.error}, effect=True))
+        values.append(block.outputs)
+    going_on = second[1] if first[1].error is not None else first[1]
+    carrier = second[0] if first[1].error is not None else first[0]
+    exported = _Export(tracer, carrier)
+    outcome = exported.outcome(going_on)
+    emitted = tracer.emit(
+        "cond", (test,), tuple(exported.outputs), {}, effect=True, blocks=(first[0], second[0]))
+    if emitted.record is None:
+        emitted.record = tracer.new_value("record", None)
+        tracer.definitions[emitted.record] = (emitted, tracer.block)
+        nothing = tracer.constant(None)
+        for block, ended in (first, second):
+            block.outputs = (
+                tuple(nothing for _ in exported.outputs) if ended.error is not None else tuple(exported.inner))
+    return outcome
+
+
+def apply_changes(changes: Iterable[tuple[Any, Any]]) -> None:
+    """Put the state after a region into the objects."""
+    for node, content in changes:
+        restore(node, content)
+
+
+class _Merger:
+    """Merges the values of two paths; collects what the `cond` has to give."""
+
+    def __init__(self, tracer: Tracer, then: Block, orelse: Block) -> None:
+        self.tracer = tracer
+        self.blocks = (then, orelse)
+        self.outputs: list[Value] = []
+        self.then_values: list[Value] = []
+        self.orelse_values: list[Value] = []
+        self.made: dict[tuple[int, int], Any] = {}
+        self.kept: list[Any] = []
+        self.pairs: dict[Value, Any] = {}
+
+    def resolve(self, outputs: tuple[Value, ...]) -> dict[Value, Value]:
+        """Use the outputs that the operator really has (those of an earlier path, in a replay)."""
+        real = dict(zip(self.outputs, outputs, strict=False))
+        for own, holder in self.pairs.items():
+            holder.value = real[own]
+        return real
+
+    def trace_state(self, first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Pending effects and written tensors of two paths."""
+        dirty = {**first[1], **second[1]}
+        pending = {}
+        for key in dict.fromkeys((*first[0], *second[0])):
+            one, two = first[0].get(key), second[0].get(key)
+            if one is None or two is None:
+                # Written on one path only: what it holds is known when the Program runs.
+                target = (one or two)[1]
+                pending[key] = (self._read_again(key, target, one, two), target)
+            else:
+                pending[key] = (self.merge(one[0], two[0], str(key[2])), one[1])
+        canonical: list[tuple[Variable, Value]] = []
+        tensors = {**first[3], **second[3]}
+        values = {id(variable): (variable, value) for variable, value in second[2]}
+        for variable, value in first[2]:
+            other = values.get(id(variable), (variable, value))[1]
+            if other is value:
+                canonical.append((variable, value))
+            else:
+                merged = self.value(value, other, variable.name)
+                canonical.append((variable, merged))
+                tensors[merged] = tensors[value]
+        known = {id(variable) for variable, _ in canonical}
+        canonical += [pair for pair in second[2] if id(pair[0]) not in known]
+        return pending, dirty, canonical, tensors
+
+    def _read_again(self, key: Any, target: Any, one: Any, two: Any) -> Any:
+        raise CannotMerge(f"{key[2]} of an object from outside is written on one path only")
+
+    def content(self, node: Any, a: Any, b: Any) -> Any:
+        """Content of a mutable object after two paths."""
+        if isinstance(node, CellType):
+            return self.merge(a, b, "a variable")
+        if isinstance(node, Variable):
+            return a if a is b else self.value(a, b, a.name)
+        if isinstance(node, dict) or not isinstance(node, list | set | bytearray) and not hasattr(node, "appendleft"):
+            if list(a) != list(b):
+                raise CannotMerge(f"a {type(node).__name__} has different keys or attributes")
+            return {key: self.merge(a[key], b[key], str(key)) for key in a}
+        if isinstance(node, set):
+            if a == b:
+                return a
+            raise CannotMerge("a set has different members")
+        if len(a) != len(b):
+            raise CannotMerge("a list has different lengths")
+        return type(a)(self.merge(x, y, "an element") for x, y in zip(a, b, strict=True))
+
+    def merge(self, a: Any, b: Any, what: str) -> Any:
+        """One object for the value `a` of the first path and `b` of the second."""
+        if a is b:
+            return a
+        known = self.made.get((id(a), id(b)))
+        if known is None:
+            known = self._merge(a, b, what)
+            self.made[(id(a), id(b))] = known
+            self.kept += [a, b]
+        return known
+
+    def _merge(self, a: Any, b: Any, what: str) -> Any:
+        if a is MISSING or b is MISSING:
+            return self._with_missing(a, b, what)
+        if isinstance(a, TensorBase) and isinstance(b, TensorBase):
+            a, b = self.tracer_variable(a), self.tracer_variable(b)
+            return self._holder(Variable(self.tracer, self.value(a.value, b.value, a.name)))
+        if isinstance(a, TensorBase) or isinstance(b, TensorBase):
+            return self._truth_of_tensor(a, b, what)
+        if isinstance(a, ObjectVariable) or isinstance(b, ObjectVariable) or self._are_numbers(a, b):
+            return self._objects(a, b, what)
+        if type(a) is type(b):
+            if isinstance(a, tuple | list) and len(a) == len(b):
+                parts = [self.merge(x, y, what) for x, y in zip(a, b, strict=True)]
+                return type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
+            if type(a) is dict and list(a) == list(b):
+                return {key: self.merge(a[key], b[key], f"{what}[{key!r}]") for key in a}
+            if same_plain_value(a, b):
+                return a
+        raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
+
+    def tracer_variable(self, tensor: Any) -> Variable:
+        return tensor if isinstance(tensor, Variable) else self.tracer.lift(tensor)
+
+    def _are_numbers(self, a: Any, b: Any) -> bool:
+        return type(a) is type(b) and type(a) in (int, float, bool) and not same_value(a, b)
+
+    def _truth_of_tensor(self, a: Any, b: Any, what: str) -> Any:
+        """A Python bool and a one-element bool tensor: only their truth matters in the test of a loop."""
+        tensor, other = (a, b) if isinstance(a, TensorBase) else (b, a)
+        kind = other.value.kind if isinstance(other, ObjectVariable) else type(other)
+        if not self.tracer.in_test or kind is not bool or tensor.dtype != np.dtype(bool):
+            raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
+        position = 0 if tensor is a else 1
+        out = self.tracer.new_value("item", None, kind=bool)
+        variable = self.tracer_variable(tensor)
+        block = self.blocks[position]
+        added = Operator("item", (variable.value,), (out,), {"index": ()})
+        block.operators.append(added)
+        self.tracer.definitions[out] = (added, block)
+        item = ObjectVariable(self.tracer, out)
+        return self._objects(item, b, what) if position == 0 else self._objects(a, item, what)
+
+    def _objects(self, a: Any, b: Any, what: str) -> Any:
+        kinds = {part.value.kind if isinstance(part, ObjectVariable) else type(part) for part in (a, b)}
+        if len(kinds) != 1 or not all(isinstance(p, ObjectVariable) or self._is_number(p) for p in (a, b)):
+            raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
+        out = self.tracer.new_value(_base_name(a, b), None, kind=kinds.pop())
+        self._give(out, self._object_value(a), self._object_value(b))
+        return self._holder(ObjectVariable(self.tracer, out))
+
+    def _is_number(self, part: Any) -> bool:
+        return type(part) in (int, float, bool)
+
+    def _object_value(self, part: Any) -> Value:
+        return part.value if isinstance(part, ObjectVariable) else self.tracer.constant(part)
+
+    def _with_missing(self, a: Any, b: Any, what: str) -> Any:
+        """A name bound on one path only: usable where it is bound, an error when the Program runs elsewhere."""
+        present = b if a is MISSING else a
+        if not isinstance(present, TensorBase):
+            raise CannotMerge(f"{what} is bound on one path only")
+        value = self.tracer_variable(present).value
+        nothing = self.tracer.constant(None)
+        out = self.tracer.new_value(
+            value.name, value.spec, value.stop_gradient, maybe_missing=value.maybe_missing or value.name)
+        self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
+        return self._holder(Variable(self.tracer, out))
+
+    def value(self, a: Value, b: Value, what: str) -> Value:
+        """One Value for two tensor Values."""
+        if a is b:
+            return a
+        spec = joined_spec(a, b, what)
+        missing = a.maybe_missing or b.maybe_missing
+        out = self.tracer.new_value(what, spec, a.stop_gradient and b.stop_gradient, maybe_missing=missing)
+        self._give(out, a, b)
+        return out
+
+    def _give(self, out: Value, a: Value, b: Value) -> None:
+        self.outputs.append(out)
+        self.then_values.append(a)
+        self.orelse_values.append(b)
+
+    def _holder(self, symbol: Any) -> Any:
+        self.pairs[symbol.value] = symbol
+        return symbol
+
+
+def joined_spec(a: Value, b: Value, what: str) -> TensorSpec:
+    """What two tensors that may take one place have in common: sizes that differ become unknown."""
+    assert a.spec is not None and b.spec is not None
+    if a.spec == b.spec:
+        return a.spec
+    if a.spec.dtype != b.spec.dtype or a.spec.ndim != b.spec.ndim:
+        raise CannotMerge(f"{what} is {a.spec} on one path and {b.spec} on the other")
+    shape: Shape = tuple(x if x == y else Dim() for x, y in zip(a.spec.shape, b.spec.shape, strict=True))
+    return TensorSpec(shape, a.spec.dtype)
+
+
+def same_plain_value(a: Any, b: Any) -> bool:
+    """True for equal plain values (strings, numbers, None) of the same type."""
+    if type(a) in (int, float, str, bool, bytes, complex, type(None)):
+        return same_value(a, b)
+    return False
+
+
+def _base_name(a: Any, b: Any) -> str:
+    for part in (a, b):
+        if isinstance(part, ObjectVariable):
+            return part.value.name
+    return "number"
+
+
+def _shown(part: Any) -> str:
+    if isinstance(part, TensorBase):
+        return str(part.spec)  # type: ignore[attr-defined]
+    return repr(part) if type(part) in (int, float, str, bool, type(None)) else type(part).__name__
+
+
+__all__ = ["CannotMerge", "Outcome", "apply_changes", "explore", "joined_spec", "merge_outcomes",
+           "trace_branch"]

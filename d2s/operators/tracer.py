@@ -1,0 +1,437 @@
+"""The tracer: runs converted user code once, on symbols, and records what it does as a Program.
+
+Tracing changes nothing outside.  What the code reads of older objects becomes guards and inputs; what it would do to
+them becomes effect operators, and later reads in the same trace see the pending effects.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CellType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase, state
+from d2s.core.op import Op
+from d2s.core.spec import spec_of
+from d2s.errors import ProgramError, UnsupportedSyntaxError, user_location
+from d2s.operators.closures import Lowering
+from d2s.operators.sources import (
+    Argument,
+    Attribute,
+    Cell,
+    Constant,
+    Global,
+    GuardSet,
+    Item,
+    Source,
+    guard_for,
+    is_plain,
+)
+from d2s.static.builder import StaticInterpreter
+from d2s.static.program import Block, Operator, Program, Value
+from d2s.static.variable import ObjectVariable, Variable
+
+MAX_PATHS = 256
+
+
+class Path:
+    """One way through a region, and the part of it that the next way shares.
+
+    `log` holds the operators in the order of their emission, and the test of each decision: when the region is run
+    again with another decision, what comes before is replayed from it.
+    """
+
+    def __init__(self, root: Block) -> None:
+        self.log: list[Operator | Value] = []
+        self.position = 0
+        self.choices: list[bool] = []
+        self.tests: list[Value] = []
+        self.marks: list[int] = []
+        self.blocks: list[Block] = [root]
+        self.cursor = 0
+
+    def flip(self, index: int) -> None:
+        """Prepare to run again with decision `index` answered False, and nothing decided after it."""
+        self.choices[index:] = [False]
+        del self.tests[index + 1 :], self.marks[index + 1 :]
+        del self.log[self.marks[index] :]
+        self.blocks[index + 1 :] = [Block()]
+
+    def restart(self) -> None:
+        self.position = self.cursor = 0
+
+
+class Tracer(StaticInterpreter):
+    """Records one call of a converted function.
+
+    Attributes
+    ----------
+    guards : GuardSet
+        Under which conditions the Program may be used again.
+    sources : dict of Value to Source
+        Where the inputs of the Program are found on each call.
+    """
+
+    priority = 20
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self.guards = GuardSet()
+        self.sources: dict[Value, Source] = {}
+        self.tensors: dict[Value, Any] = {}
+        self.origins: dict[int, tuple[Any, Source]] = {}
+        self.pending: dict[tuple[int, str, Any], Any] = {}
+        self.dirty: dict[int, Any] = {}
+        self.outside_cells: dict[int, CellType] = {}
+        self.frozen: list[Any] = []
+        self._canonical: dict[int, tuple[Any, Variable]] = {}
+        self._object_inputs: dict[int, Value] = {}
+        self._paths: list[Path | None] = []
+        # How many tests of loops and how many loop bodies are being traced now.
+        self.in_test = 0
+        self.in_loop = 0
+        self.lowering = Lowering(self)
+
+    # --- reading older objects ---------------------------------------------------------------------------------
+
+    def is_outer(self, thing: Any) -> bool:  # type: ignore[override]
+        """True for objects (and Values of tensors) that are older than the call."""
+        if isinstance(thing, Value):
+            return thing in self.tensors
+        return id(thing) in self.origins or id(thing) in self.outside_cells
+
+    def source_of(self, thing: Any) -> Source | None:
+        """Path of an older object."""
+        found = self.origins.get(id(thing))
+        return found[1] if found is not None else None
+
+    def read(self, source: Source, value: Any) -> Any:
+        """Note that the trace depends on `value`, read at `source`; tensors become Variables."""
+        if isinstance(value, Variable | ObjectVariable):
+            return value
+        if isinstance(value, TensorBase):
+            self.guards.add(guard_for(source, value))
+            return self.lift(value, source)
+        if isinstance(value, ModuleType) and isinstance(source, Attribute | Constant):
+            return value
+        self.guards.add(guard_for(source, value))
+        if not is_plain(value):
+            self.remember(value, source)
+        return value
+
+    def remember(self, value: Any, source: Source) -> None:
+        """Register an older object under its path; the first path stands."""
+        if id(value) not in self.origins:
+            # Guarded by identity: attributes are read from the object itself, whatever path led to it.
+            self.origins[id(value)] = (value, source if source.by_type else Constant(value))
+
+    def lift(self, tensor: Any, source: Source | None = None) -> Variable:
+        """The Variable that stands for an eager tensor; always the same one, so `is` and in-place writes work."""
+        found = self._canonical.get(id(tensor))
+        if found is not None:
+            return found[1]
+        if isinstance(tensor, Variable):
+            return tensor
+        value = self.new_value(self._input_name(source, tensor), tensor.spec, tensor.stop_gradient)
+        if source is None:
+            # Reached by code that is not traced: it is what it is as long as the Layers are unchanged.
+            source = Constant(tensor)
+            self.guards.add(guard_for(source, tensor))
+        self.captured[id(tensor)] = (tensor, value)
+        self.sources[value] = source
+        self.tensors[value] = tensor
+        variable = Variable(self, value)
+        self._canonical[id(tensor)] = (tensor, variable)
+        return variable
+
+    def _input_name(self, source: Source | None, tensor: Any) -> str:
+        if isinstance(source, Argument | Attribute | Global | Cell):
+            return source.name
+        if isinstance(source, Item) and isinstance(source.key, str) and source.key.isidentifier():
+            return source.key
+        return self.name_of_capture(tensor)
+
+    def outer_tensor(self, variable: Variable) -> Any | None:
+        """The eager tensor that `variable` is, if it is one from outside and was not written to."""
+        found = self.tensors.get(variable.value)
+        if found is not None and self._canonical[id(found)][1] is variable:
+            return found
+        return None
+
+    def object_input(self, thing: Any) -> Any:
+        """What stands for an older object in the Program: itself, or an input if each call may bring another."""
+        source = self.source_of(thing)
+        if source is None or not source.by_type:
+            return thing
+        found = self._object_inputs.get(id(thing))
+        if found is None:
+            found = self.new_value("object", None, kind=type(thing))
+            self._object_inputs[id(thing)] = found
+            self.sources[found] = source
+            self.frozen.append(thing)
+        return found
+
+    def snapshot(self, thing: Any) -> Any:
+        """An older container as the trace sees it: a copy with Variables for tensors, each element guarded."""
+        source = self.source_of(thing)
+        if source is None or id(thing) in self.dirty:
+            return thing
+        if type(thing) in (list, tuple) or isinstance(thing, tuple):
+            self.guards.add(_length_guard(source, thing))
+            parts = [self.read_item(thing, index, source) for index in range(len(thing))]
+            if isinstance(thing, tuple) and hasattr(thing, "_fields"):
+                return type(thing)(*parts)
+            return type(thing)(parts) if type(thing) in (list, tuple) else thing
+        if isinstance(thing, dict):
+            self.guards.add(_keys_guard(source, thing))
+            return {key: self.read_item(thing, key, source) for key in thing}
+        if isinstance(thing, set | frozenset):
+            self.guards.add(_members_guard(source, thing))
+        return thing
+
+    def read_item(self, container: Any, key: Any, source: Source) -> Any:
+        """`container[key]` of an older container."""
+        pending = self.pending.get((id(container), "item", _key_of(key)))
+        if pending is not None:
+            return pending[0]
+        value = container[key]
+        if isinstance(value, Variable | ObjectVariable):
+            return value
+        return self.read(Item(source, key), value)
+
+    def value_of(self, arg: Any) -> Value:
+        if isinstance(arg, np.ndarray) and self.is_outer(arg):
+            # The caller's array: its content is read on each call.
+            value = self.new_value("array", spec_of(arg))
+            thing = self.object_input(arg)
+            return self.emit("python", (), (value,), {"call": (_fresh_copy, (thing,), {})}, effect=True).outputs[0]
+        return super().value_of(arg)
+
+    # --- effects on older objects ------------------------------------------------------------------------------
+
+    def effect(self, function: Any, *args: Any) -> ObjectVariable:
+        """Do something outside on every run, at this place."""
+        return self.python_call(function, args, effect=True)
+
+    def store_attribute(self, target: Any, name: str, value: Any) -> None:
+        """``target.name = value`` on an older object."""
+        self.effect(setattr, target, name, value)
+        self.pending[(id(target), "attr", name)] = (value, target)
+
+    def store_item(self, target: Any, key: Any, value: Any) -> None:
+        """``target[key] = value`` on an older container."""
+        self.effect(operator.setitem, target, key, value)
+        if isinstance(key, ObjectVariable | Variable):
+            self.dirty[id(target)] = target
+        else:
+            self.pending[(id(target), "item", _key_of(key))] = (value, target)
+            self.dirty[id(target)] = target
+
+    def rebind(self, variable: Variable, value: Value) -> None:
+        variable.value = value
+
+    def assign_version(self, variable: Variable, new: Variable) -> None:
+        tensor = self.outer_tensor(variable)
+        if tensor is None:
+            super().assign_version(variable, new)
+            return
+        if tensor.is_leaf and not variable.stop_gradient and state.grad_enabled:
+            raise ValueError(f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.")
+        if not new.stop_gradient:
+            raise UnsupportedSyntaxError(
+                "an in-place write with a gradient to a tensor from outside cannot become a graph", user_location(),
+                "Write to a clone of it.",
+            )
+        self.write_outer(tensor, variable, new)
+
+    def set_value(self, variable: Variable, value: Any) -> None:
+        tensor = self.outer_tensor(variable)
+        if tensor is None:
+            super().set_value(variable, value)
+            return
+        new = value if isinstance(value, TensorBase) else self._constant_tensor(value, None)
+        if new.dtype != tensor.dtype:  # type: ignore[attr-defined]
+            new = new.astype(tensor.dtype)  # type: ignore[attr-defined]
+        self.write_outer(tensor, variable, new)
+
+    def write_outer(self, tensor: Any, variable: Variable, new: Any) -> None:
+        """Write values to a tensor from outside: on every run now, and for the rest of this trace."""
+        old = variable.value
+        value = self.value_of(new)
+        self.python_call(_set_value, (variable, ObjectVariable(self, self.array_of(value))), effect=True)
+        written = self.new_value(old.name, value.spec, old.stop_gradient)
+        written = self.emit("stop_gradient", (value,), (written,)).outputs[0]
+        self.tensors[written] = tensor
+        self._materialised[written] = self.materialise(old)
+        self.rebind(variable, written)
+
+    def array_of(self, value: Value) -> Value:
+        """The NumPy array of a value as Python object."""
+        out = self.new_value("array", None, kind=np.ndarray)
+        return self.emit("array_of", (value,), (out,)).outputs[0]
+
+    # --- paths: decisions that Python needs now ----------------------------------------------------------------
+
+    def decide(self, symbol: Variable | ObjectVariable) -> bool:
+        """Answer ``bool(symbol)``: the trace goes on with True, and is repeated from the start of the region with
+        False; the Program chooses when it runs."""
+        path = self.path
+        if path is None:
+            return super().decide(symbol)
+        test = self.bound(symbol) if isinstance(symbol, Variable) else symbol.value
+        index = path.cursor
+        path.cursor += 1
+        if index < len(path.tests):
+            path.position += 1
+        else:
+            path.choices.append(True)
+            path.tests.append(test)
+            path.log.append(test)
+            path.position = len(path.log)
+            path.marks.append(path.position)
+            path.blocks.append(Block())
+        self._blocks.append(path.blocks[index + 1])
+        return path.choices[index]
+
+    def emit(
+        self, kind: str, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: dict[str, Any] | None = None,
+        op: Op | None = None, effect: bool = False, blocks: tuple[Block, ...] = (),
+    ) -> Operator:
+        path = self.path
+        if path is None:
+            return super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
+        if path.position < len(path.log):
+            recorded = path.log[path.position]
+            if not isinstance(recorded, Operator) or recorded.kind != kind or len(recorded.outputs) < len(outputs):
+                raise ProgramError("the function does different things when it is traced again")
+            path.position += 1
+            return recorded
+        found = super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
+        path.log.append(found)
+        path.position = len(path.log)
+        return found
+
+    @contextmanager
+    def new_block(self, inputs: tuple[Value, ...] = ()) -> Iterator[Block]:
+        # Inside, operators are recorded as they come; decisions there belong to a region of their own.
+        self._paths.append(None)
+        try:
+            with super().new_block(inputs) as block:
+                yield block
+        finally:
+            self._paths.pop()
+
+    # --- lowering: what a Program has to make anew when it runs ------------------------------------------------
+
+    def lower(self, tree: Any) -> Any:
+        return self.lowering(tree)
+
+    # --- state of the trace, for regions ------------------------------------------------------------------------
+
+    def state_now(self) -> tuple[Any, ...]:
+        """What a region may change of the tracer itself."""
+        canonical = [(variable, variable.value) for _, variable in self._canonical.values()]
+        return dict(self.pending), dict(self.dirty), canonical, dict(self.tensors)
+
+    def reset_state(self, before: tuple[Any, ...]) -> None:
+        """Go back to an earlier `state_now`."""
+        self.pending, self.dirty, tensors = dict(before[0]), dict(before[1]), before[3]
+        known = {id(variable): value for variable, value in before[2]}
+        for tensor, variable in self._canonical.values():
+            # A tensor that was met inside the region only is what it was when it was met.
+            variable.value = known.get(id(variable), self.captured[id(tensor)][1])
+        self.tensors = {**self.tensors, **tensors}
+
+    @contextmanager
+    def region(self, root: Block) -> Iterator[Path]:
+        """Record into `root`, with decisions of its own."""
+        path = Path(root)
+        self._paths.append(path)
+        depth = len(self._blocks)
+        try:
+            yield path
+        finally:
+            del self._blocks[depth:]
+            self._paths.pop()
+
+    def enter_root(self, path: Path, depth: int) -> None:
+        """Start (again) at the root block of a region."""
+        del self._blocks[depth:]
+        self._blocks.append(path.blocks[0])
+        path.restart()
+
+    def take_loop_state(self, after: tuple[Any, ...]) -> None:
+        """Take over what a loop body did to the tracer; what each turn would have to carry is refused."""
+        now = {id(variable): variable.value for _, variable in self._canonical.values()}
+        for variable, value in after[2]:
+            if now.get(id(variable), value) is not value and value in after[3]:
+                raise UnsupportedSyntaxError(
+                    "a tensor from outside is written inside a loop whose turns are known only when the Program runs",
+                    user_location(), "Write to a local clone in the loop, and to the tensor after it.",
+                )
+        for key, pending in after[0].items():
+            if key not in self.pending:
+                # What is read there after the loop depends on whether it ran: read it then.
+                self.dirty[id(pending[1])] = pending[1]
+        self.dirty.update(after[1])
+
+    @property
+    def path(self) -> Path | None:
+        """The path that is being followed, unless operators go to a block without decisions."""
+        return self._paths[-1] if self._paths else None
+
+    @property
+    def depth(self) -> int:
+        """How many blocks are open."""
+        return len(self._blocks)
+
+    def call_layer(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A Layer called by code that is not traced itself (a container): trace it."""
+        from d2s.operators.calls import call
+
+        return call(layer, *args, **kwargs)
+
+
+def _fresh_copy(array: Any) -> Any:
+    return np.array(array)
+
+
+def _set_value(tensor: Any, array: Any) -> None:
+    tensor.set_value(array)
+
+
+def _key_of(key: Any) -> Any:
+    """A dict key that keeps 1, 1.0 and True apart."""
+    if isinstance(key, slice):
+        return ("slice", key.start, key.stop, key.step)
+    return (type(key), key) if isinstance(key, int | float | bool) else key
+
+
+def _length_guard(source: Source, thing: Any) -> Any:
+    from d2s.operators.sources import Guard
+
+    return Guard(source, "len({v}) == {k0}", (len(thing),), f"length {len(thing)}")
+
+
+def _keys_guard(source: Source, thing: Any) -> Any:
+    from d2s.operators.sources import Guard
+
+    return Guard(source, "list({v}) == {k0}", (list(thing),), f"keys {list(thing)}")
+
+
+def _members_guard(source: Source, thing: Any) -> Any:
+    from d2s.operators.sources import Guard
+
+    return Guard(source, "{v} == {k0}", (type(thing)(thing),), f"{len(thing)} members")
+
+
+def current_tracer() -> Tracer | None:
+    """The tracer that is recording on this thread, if any."""
+    current = state.current
+    return current if isinstance(current, Tracer) else None
+
+

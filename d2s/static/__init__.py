@@ -1,0 +1,1 @@
+"""Static mode: Programs, how they are built, differentiated, compiled and run."""

@@ -1,0 +1,558 @@
+"""`append_backward`: the gradient of a Program as another Program, recorded from the rules of the op table.
+
+The order is that of the eager walk: operators in reverse, at each one the hooks of its outputs on their complete
+gradients, then the rules of all its inputs, then the contributions, first argument first.  Contributions to edges
+that leave the Program go to the walk one by one (`accumulate`), so that sums are made in the order of eager mode;
+`arrived` says that the last one is in.
+
+A gradient that may be absent at run time (only some path of control flow contributes) is None then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+from d2s.core.interpreter import set_grad_mode, use_interpreter
+from d2s.errors import ProgramError
+from d2s.ops.reduction import unbroadcast
+from d2s.static.builder import StaticInterpreter
+from d2s.static.program import Block, Operator, Program, Value, map_values, walk_operators
+from d2s.static.variable import ObjectVariable, Variable
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Gradient:
+    """The gradient of a value so far; `certain` is False if it may be absent (None) at run time."""
+
+    value: Value
+    certain: bool = True
+
+
+@dataclass
+class BackwardPlan:
+    """A backward Program and how it joins the walk.
+
+    Attributes
+    ----------
+    program : Program
+        Its inputs are the gradients of the outputs in `reached`, in order.
+    reached : tuple of int
+        Outputs of the forward Program that have a gradient.
+    """
+
+    program: Program
+    reached: tuple[int, ...]
+    saved: dict[Block, tuple[Value, ...]] = field(default_factory=dict)
+
+
+def append_backward(
+    program: Program,
+    edges: Sequence[Value],
+    reached: Iterable[int],
+    wanted: Iterable[int] | None = None,
+    captured: Iterable[int] = (),
+) -> BackwardPlan:
+    """Derive the backward Program of `program`.
+
+    Parameters
+    ----------
+    program : Program
+        The forward Program.
+    edges : sequence of Value
+        Inputs of the Program whose gradients leave it, by edge number.
+    reached : iterable of int
+        Outputs of the Program for which a gradient will be given.
+    wanted : iterable of int, optional
+        Numbers of the edges that are wanted; all by default.  Gradients that lead to none are not computed.
+    captured : iterable of int
+        Outputs whose own gradient, after its hooks, the walk wants to keep.
+    """
+    reached = tuple(sorted(reached))
+    result = Program(f"{program.name}@BACKWARD")
+    builder = _Backward(program, result, edges, wanted, captured)
+    builder.run(reached)
+    return BackwardPlan(result, reached, saved_values(program, result))
+
+
+class _Unsaved:
+    """Shape and dtype of a value of which some size is known only at run time."""
+
+    def __init__(self, variable: Variable) -> None:
+        self._variable = variable
+        self.dtype = variable.dtype
+        self.ndim = variable.spec.ndim
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return tuple(self._variable.shape)
+
+
+class _Backward:
+    """State of one derivation."""
+
+    def __init__(
+        self, program: Program, result: Program, edges: Sequence[Value],
+        wanted: Iterable[int] | None, captured: Iterable[int],
+    ) -> None:
+        self.forward = program
+        self.record = StaticInterpreter(result)
+        self.edges = {value: number for number, value in enumerate(edges)}
+        chosen = None if wanted is None else set(wanted)
+        self.wanted = {value for value, number in self.edges.items() if chosen is None or number in chosen}
+        self.prune = wanted is not None
+        self.captured = {program.outputs[index]: index for index in captured}
+        self.output_numbers: dict[Value, int] = {}
+        for number, value in enumerate(program.outputs):
+            self.output_numbers.setdefault(value, number)
+        self.hook_points: dict[Value, Value] = {}
+        for operator in program.all_operators():
+            if operator.kind == "hook_point":
+                self.hook_points[operator.inputs[0]] = operator.outputs[0]
+        self.useful = self._leading_to_wanted()
+        self.last_use = self._last_uses()
+
+    # --- which gradients are worth computing -------------------------------------------------------------------
+
+    def _leading_to_wanted(self) -> set[Value]:
+        """Values through which a gradient reaches a wanted edge, a leaf of this run, or a hook."""
+        useful = set(self.wanted)
+
+        def visit(block: Block) -> None:
+            for operator in block.operators:
+                if operator.kind == "leaf":
+                    useful.add(operator.outputs[0])
+                if operator.kind == "hook_point" and not self.prune:
+                    useful.add(operator.inputs[0])
+                if operator.kind == "while":
+                    test, body = operator.blocks
+                    changed = True
+                    while changed:
+                        before = len(useful)
+                        for given, value in zip(operator.inputs, body.inputs, strict=True):
+                            if given in useful:
+                                useful.add(value)
+                        visit(body)
+                        for value, out, final in zip(body.inputs, body.outputs, operator.outputs, strict=False):
+                            if out in useful or value in useful:
+                                useful.update((value, final))
+                        changed = len(useful) != before
+                    continue
+                for inner in operator.blocks:
+                    visit(inner)
+                if operator.kind == "cond":
+                    for branch in operator.blocks:
+                        for out, final in zip(branch.outputs, operator.outputs, strict=False):
+                            if out in useful:
+                                useful.add(final)
+                elif any(
+                    value in useful and (operator.op is None or operator.op.differentiates(index))
+                    for index, value in enumerate(operator.inputs)
+                ):
+                    useful.update(out for out in operator.outputs if not out.stop_gradient)
+
+        visit(self.forward.block)
+        if not self.prune:
+            useful.update(value for value in self.forward.outputs if not value.stop_gradient)
+        useful.update(self.captured)
+        return useful
+
+    def _last_uses(self) -> dict[Value, Operator]:
+        """For each edge: the operator of the top block that backward visits last among those that use it."""
+        found: dict[Value, Operator] = {}
+        for operator in reversed(self.forward.operators):
+            inside = [operator, *(o for block in operator.blocks for o in walk_operators(block))]
+            reads = [value for o in inside for value in o.inputs]
+            reads += [value for o in inside for block in o.blocks for value in block.outputs]
+            for value in reads:
+                if value in self.edges:
+                    found[value] = operator
+        return found
+
+    def needs(self, value: Value) -> bool:
+        return not value.stop_gradient and not value.is_constant and value in self.useful
+
+    # --- the derivation ----------------------------------------------------------------------------------------
+
+    def run(self, reached: Sequence[int]) -> None:
+        grads: dict[Value, Gradient] = {}
+        before = set_grad_mode(False)
+        try:
+            with use_interpreter(self.record):
+                seeds = []
+                for number in reached:
+                    output = self.forward.outputs[number]
+                    seed = self.record.new_value(f"{output.name}@GRAD", output.spec)
+                    seeds.append(seed)
+                self.record.program.block.inputs = tuple(seeds)
+                for number, seed in zip(reached, seeds, strict=True):
+                    self.accumulate(grads, self.forward.outputs[number], Gradient(seed))
+                self.finish_unused()
+                self.block(self.forward.block, grads)
+        finally:
+            set_grad_mode(before)
+
+    def finish_unused(self) -> None:
+        """Edges that no operator of the Program uses (returned as they came) are finished at once."""
+        for value in self.edges:
+            if value not in self.last_use:
+                self.finish(value)
+
+    def block(self, forward: Block, grads: dict[Value, Gradient]) -> None:
+        """Visit the operators of a block in reverse."""
+        top = forward is self.forward.block
+        for operator in reversed(forward.operators):
+            with self.record.at(operator.location):
+                self.operator(operator, grads)
+                if top:
+                    for value in dict.fromkeys(self._edges_in(operator)):
+                        if self.last_use.get(value) is operator:
+                            self.finish(value)
+
+    def _edges_in(self, operator: Operator) -> Iterable[Value]:
+        for inside in (operator, *(o for block in operator.blocks for o in walk_operators(block))):
+            for value in inside.inputs:
+                if value in self.edges:
+                    yield value
+            for block in inside.blocks:
+                for value in block.outputs:
+                    if value in self.edges:
+                        yield value
+
+    def finish(self, value: Value) -> None:
+        self.record.emit("arrived", (), (), {"edge": self.edges[value], "name": value.name}, effect=True)
+
+    def operator(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
+        if operator.kind == "cond":
+            self.cond(operator, grads)
+        elif operator.kind == "while":
+            self.loop(operator, grads)
+        elif any(out in grads for out in operator.outputs):
+            certain = any(out in grads and grads[out].certain for out in operator.outputs)
+            if certain:
+                self.propagate(operator, grads)
+            else:
+                self.if_present(operator, grads)
+
+    def if_present(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
+        """Propagate through `operator` only if a gradient of its outputs is there."""
+        present = self.record.new_value("present", None, kind=bool)
+        given = tuple(grads[out].value for out in operator.outputs if out in grads)
+        self.record.emit("is_present", given, (present,))
+        inner = dict(grads)
+        if len(operator.outputs) == 1:
+            inner[operator.outputs[0]] = Gradient(given[0], True)
+        with self.record.new_block() as then:
+            self.propagate(operator, inner)
+        orelse = Block()
+        for out in operator.outputs:
+            grads.pop(out, None)
+        self.merge(present, [(then, inner), (orelse, dict(grads))], grads)
+
+    def propagate(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
+        """Hooks of the outputs, rules, contributions."""
+        found = [self.hooked(out, grads.pop(out, None), operator) for out in operator.outputs]
+        if operator.kind in ("check_bound",):
+            self.contribute(grads, operator.inputs[0], found[0])
+            return
+        if operator.kind == "leaf":
+            leaf = found[0]
+            assert leaf is not None
+            self.record.emit("accumulate_leaf", (operator.outputs[1], leaf.value), (), effect=True)
+            return
+        op = operator.op
+        if op is None:
+            if operator.kind == "py_func":
+                self.python_backward(operator, found, grads)
+            return
+        needs = [self.needs(value) and op.differentiates(index) for index, value in enumerate(operator.inputs)]
+        if not any(needs):
+            return
+        read, reads_out = op.reads_for(tuple(needs))
+        inputs = [
+            self.variable(value) if is_read or value.is_constant else self.unsaved(value)
+            for value, is_read in zip(operator.inputs, read, strict=True)
+        ]
+        several = operator.several
+        outs = tuple(self.variable(out) for out in operator.outputs) if reads_out else None
+        if several:
+            gs = tuple(
+                self.zeros_like(out) if g is None else self.or_zeros(g, out)
+                for g, out in zip(found, operator.outputs, strict=True)
+            )
+            contributions = op.gradients(gs, outs, inputs, self.attrs_of(operator), needs)
+        else:
+            assert found[0] is not None
+            out = outs[0] if outs is not None else None
+            contributions = op.gradients(
+                self.variable(found[0].value), out, inputs, self.attrs_of(operator), needs)
+        for value, contribution in zip(operator.inputs, contributions, strict=True):
+            if contribution is not None:
+                self.contribute(grads, value, Gradient(self.record.value_of(contribution)))
+
+    def attrs_of(self, operator: Operator) -> dict[str, Any]:
+        """Attributes for the rules: run-time numbers as symbolic objects."""
+        return {name: map_values(value, lambda v: ObjectVariable(self.record, v))
+                for name, value in operator.attrs.items()}
+
+    def python_backward(self, operator: Operator, found: list[Gradient | None], grads: dict[Value, Gradient]) -> None:
+        """Gradient of a `py_func`: the user's backward function, called on arrays."""
+        backward = operator.attrs["backward"]
+        if backward is None:
+            return
+        skip = operator.attrs["skip"]
+        given = [value for value in (*operator.inputs, *operator.outputs) if value not in skip]
+        given += [self.zeros_like(out).value if g is None else g.value
+                  for g, out in zip(found, operator.outputs, strict=True)]
+        results = tuple(self.record.new_value(f"{value.name}@GRAD", value.spec) for value in operator.inputs)
+        self.record.emit("py_func", tuple(given), results, {"function": backward}, effect=True)
+        for value, result in zip(operator.inputs, results, strict=True):
+            if self.needs(value):
+                self.contribute(grads, value, Gradient(result))
+
+    # --- gradients ---------------------------------------------------------------------------------------------
+
+    def variable(self, value: Value) -> Variable:
+        return Variable(self.record, value)
+
+    def unsaved(self, value: Value) -> Any:
+        """What a rule gets for an input whose values it does not read: shape and dtype."""
+        assert value.spec is not None
+        return value.spec if value.spec.is_static else _Unsaved(self.variable(value))
+
+    def zeros_like(self, value: Value) -> Variable:
+        out = self.record.new_value("zeros", value.spec)
+        self.record.emit("zeros_like", (value,), (out,))
+        return self.variable(out)
+
+    def or_zeros(self, g: Gradient, like: Value) -> Variable:
+        if g.certain:
+            return self.variable(g.value)
+        out = self.record.new_value(g.value.name, like.spec)
+        self.record.emit("or_zeros", (g.value, like), (out,))
+        return self.variable(out)
+
+    def hooked(self, value: Value, g: Gradient | None, operator: Operator) -> Gradient | None:
+        """The gradient of `value` after its hooks."""
+        point, number = self.hook_points.get(value), self.output_numbers.get(value)
+        if point is None and number is None:
+            return g
+        if g is None:
+            # Another output of the same op was used: this one has a zero gradient, and its hooks see it.
+            if len(operator.outputs) == 1 or operator.op is None:
+                return None
+            g = Gradient(self.zeros_like(value).value)
+        out = self.record.new_value(g.value.name, value.spec)
+        inputs = (g.value,) if point is None else (g.value, point)
+        attrs = {"output": number, "name": value.name, "captured": value in self.captured}
+        self.record.emit("call_hooks", inputs, (out,), attrs, effect=True)
+        return Gradient(out, g.certain)
+
+    def contribute(self, grads: dict[Value, Gradient], value: Value, g: Gradient | None) -> None:
+        """Un-broadcast one contribution and add it to the gradient of `value`."""
+        if g is None or not self.needs(value):
+            return
+        assert value.spec is not None and g.value.spec is not None
+        if g.value.spec.shape != value.spec.shape:
+            reduced = unbroadcast(self.variable(g.value), self._shape(value))
+            g = Gradient(self.record.value_of(reduced), g.certain)
+        self.accumulate(grads, value, g)
+
+    def _shape(self, value: Value) -> tuple[Any, ...]:
+        return tuple(self.variable(value).shape)
+
+    def accumulate(self, grads: dict[Value, Gradient], value: Value, g: Gradient) -> None:
+        if not self.needs(value):
+            return
+        number = self.edges.get(value)
+        if number is not None:
+            attrs = {"edge": number, "name": value.name, "certain": g.certain}
+            self.record.emit("accumulate", (g.value,), (), attrs, effect=True)
+            return
+        held = grads.get(value)
+        if held is None:
+            grads[value] = g
+            return
+        if held.certain and g.certain:
+            total = self.record.value_of(self.variable(held.value) + self.variable(g.value))
+        else:
+            total = self.record.new_value(f"{value.name}@GRAD", value.spec)
+            self.record.emit("add_present", (held.value, g.value), (total,))
+        grads[value] = Gradient(total, held.certain or g.certain)
+
+    # --- control flow ------------------------------------------------------------------------------------------
+
+    def merge(
+        self, test: Value, branches: list[tuple[Block, dict[Value, Gradient]]], grads: dict[Value, Gradient],
+        attrs: dict[str, Any] | None = None,
+    ) -> None:
+        """Emit a `cond` of backward blocks; gradients that differ between them become its outputs."""
+        (then, after_then), (orelse, after_orelse) = branches
+        outputs: list[Value] = []
+        merged: dict[Value, Gradient] = {}
+        absent = self.record.constant(None)
+        for value in dict.fromkeys((*after_then, *after_orelse)):
+            first, second = after_then.get(value), after_orelse.get(value)
+            if first is second and first is not None:
+                merged[value] = first
+                continue
+            if first is not None and second is not None and first.value is second.value:
+                merged[value] = Gradient(first.value, first.certain and second.certain)
+                continue
+            out = self.record.new_value(f"{value.name}@GRAD", value.spec)
+            then.outputs += (first.value if first is not None else absent,)
+            orelse.outputs += (second.value if second is not None else absent,)
+            certain = first is not None and second is not None and first.certain and second.certain
+            outputs.append(out)
+            merged[value] = Gradient(out, certain)
+        if outputs or then.operators or orelse.operators:
+            self.record.emit("cond", (test,), tuple(outputs), attrs, effect=True, blocks=(then, orelse))
+        grads.clear()
+        grads.update(merged)
+
+    def cond(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
+        """Go back through the branch that was taken."""
+        given = {out: grads.pop(out) for out in operator.outputs if out in grads}
+        record = operator.record
+        branches = []
+        for forward in operator.blocks:
+            inner = dict(grads)
+            with self.record.new_block() as block:
+                for out, source in zip(operator.outputs, forward.outputs, strict=False):
+                    if out in given:
+                        self.accumulate(inner, source, given[out])
+                self.block(forward, inner)
+            branches.append((block, inner))
+        for forward in operator.blocks:
+            for _, inner in branches:
+                self._drop_locals(forward, inner)
+        taken = self.record.new_value("taken", None, kind=bool)
+        assert record is not None
+        self.record.emit("branch_of", (record,), (taken,))
+        attrs = {"record": record, "of": operator}
+        self.merge(taken, branches, grads, attrs)
+
+    def _drop_locals(self, forward: Block, grads: dict[Value, Gradient]) -> None:
+        """Forget gradients of values that exist only inside `forward`."""
+        local = set(forward.inputs)
+        for operator in walk_operators(forward):
+            local.update(operator.outputs)
+            for block in operator.blocks:
+                local.update(block.inputs)
+        for value in [value for value in grads if value in local]:
+            del grads[value]
+
+    def loop(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
+        """Go back through the turns of a loop, last one first."""
+        body = operator.blocks[1]
+        carried: dict[Value, Gradient | None] = {}
+        for value, out in zip(body.inputs, operator.outputs, strict=False):
+            held = grads.pop(out, None)
+            if self.needs(value):
+                carried[value] = held
+        outer = dict(grads)
+        # What the body contributes to and what is certain is found by trial; both only grow until stable.
+        touched: list[Value] = []
+        certain = {value: held is not None and held.certain for value, held in carried.items()}
+        while True:
+            start = {value: certain[value] for value in carried}
+            start |= {value: value in outer and outer[value].certain for value in touched}
+            with self.record.new_block() as trial:
+                first, after = self._turn(operator, carried, touched, start, outer)
+            del trial
+            new = [value for value in after if value not in first and value not in carried]
+            weaker = [v for v in carried if certain[v] and not (v in after and after[v].certain)]
+            if not new and not weaker:
+                break
+            touched += new
+            for value in weaker:
+                certain[value] = False
+        if not any(held is not None for held in carried.values()) and not touched and not self._has_effects(trial):
+            return
+        self._emit_loop(operator, carried, touched, start, outer, grads)
+
+    def _has_effects(self, block: Block) -> bool:
+        return any(operator.effect for operator in walk_operators(block))
+
+    def _turn(
+        self, operator: Operator, carried: dict[Value, Gradient | None], touched: list[Value],
+        start: dict[Value, bool], outer: dict[Value, Gradient],
+    ) -> tuple[dict[Value, Gradient], dict[Value, Gradient]]:
+        """Record one turn into the current block; the gradients before and after it."""
+        body = operator.blocks[1]
+        first = {
+            value: Gradient(self.record.new_value(f"{value.name}@GRAD", value.spec), start[value])
+            for value in (*carried, *touched)
+        }
+        inner = {value: first[value] for value in touched}
+        for value, source in zip(body.inputs, body.outputs, strict=True):
+            if value in carried:
+                self.accumulate(inner, source, first[value])
+        self.block(body, inner)
+        after = dict(inner)
+        locals_: dict[Value, Gradient] = {v: g for v, g in inner.items() if v in carried}
+        self._drop_locals(body, after)
+        after.update(locals_)
+        return first, after
+
+    def _emit_loop(
+        self, operator: Operator, carried: dict[Value, Gradient | None], touched: list[Value],
+        start: dict[Value, bool], outer: dict[Value, Gradient], grads: dict[Value, Gradient],
+    ) -> None:
+        body = operator.blocks[1]
+        absent = self.record.constant(None)
+        with self.record.new_block() as block:
+            first, after = self._turn(operator, carried, touched, start, outer)
+        order = [*carried, *touched]
+        block.inputs = tuple(first[value].value for value in order)
+        block.outputs = tuple(after[value].value if value in after else absent for value in order)
+        initial = []
+        for value in order:
+            held = carried[value] if value in carried else outer.get(value)
+            initial.append(absent if held is None else held.value)
+        finals = [self.record.new_value(f"{value.name}@GRAD", value.spec) for value in order]
+        assert operator.record is not None
+        self.record.emit(
+            "reversed_turns", tuple(initial), tuple(finals), {"record": operator.record, "of": operator},
+            effect=True, blocks=(block,),
+        )
+        position = dict(zip(body.inputs, operator.inputs, strict=True))
+        for value, final in zip(order, finals, strict=True):
+            g = Gradient(final, start[value])
+            if value in carried:
+                self.accumulate(grads, position[value], g)
+            else:
+                grads[value] = g
+
+
+def saved_values(forward: Program, backward: Program) -> dict[Block, tuple[Value, ...]]:
+    """For each block of `forward`: the values defined in it that `backward` reads, in order of definition."""
+    read: set[Value] = set()
+    for operator in backward.all_operators():
+        read.update(operator.reads())
+        for block in operator.blocks:
+            read.update(block.outputs)
+    saved: dict[Block, tuple[Value, ...]] = {}
+
+    def visit(block: Block) -> None:
+        found = [value for value in block.inputs if value in read]
+        for operator in block.operators:
+            for inner in operator.blocks:
+                visit(inner)
+            defined = operator.outputs if operator.record is None else (*operator.outputs, operator.record)
+            found += [value for value in defined if value in read]
+        saved[block] = tuple(found)
+
+    visit(forward.block)
+    return saved
+
+
+def check_differentiable(program: Program, outputs: Iterable[int]) -> None:
+    """Raise if a gradient is asked for an output that stops gradients."""
+    for number in outputs:
+        if program.outputs[number].stop_gradient:
+            raise ProgramError(f"output {number} of {program.name} stops gradients")
+
+

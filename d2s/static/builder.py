@@ -1,0 +1,460 @@
+"""The static interpreter: ops are recorded as operators of a Program under construction."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase, state, unwrap, wrap
+from d2s.core.op import Op
+from d2s.core.spec import TensorSpec, as_dtype, is_floating, spec_of
+from d2s.errors import DTypeError, Location, ProgramError, TracingError, UnsupportedSyntaxError, user_location
+from d2s.ops.promotion import dtype_with_number
+from d2s.static.program import Block, Names, Operator, Program, Value, map_values
+from d2s.static.variable import ObjectVariable, Variable, dim_of
+
+
+class StaticInterpreter:
+    """Records ops into the blocks of one Program.
+
+    Attributes
+    ----------
+    program : Program
+    captured : dict
+        Eager tensors that became inputs, by identity, with their Value.
+    """
+
+    priority = 10
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.names = Names()
+        self.captured: dict[int, tuple[Any, Value]] = {}
+        self.definitions: dict[Value, tuple[Operator, Block]] = {}
+        self._blocks: list[Block] = [program.block]
+        self._materialised: dict[Value, Value] = {}
+        self.hook_points: dict[Value, Value] = {}
+        self._known_location: Location | None = None
+
+    # --- values and blocks -------------------------------------------------------------------------------------
+
+    @property
+    def block(self) -> Block:
+        """The block that operators go to now."""
+        return self._blocks[-1]
+
+    @contextmanager
+    def new_block(self, inputs: tuple[Value, ...] = ()) -> Iterator[Block]:
+        """Collect the operators recorded inside in a block of their own."""
+        block = Block(inputs)
+        self._blocks.append(block)
+        try:
+            yield block
+        finally:
+            self._blocks.pop()
+
+    def in_scope(self, value: Value) -> bool:
+        """True if `value` is defined in a block around the current place."""
+        if value.is_constant:
+            return True
+        found = self.definitions.get(value)
+        if found is not None:
+            return any(found[1] is block for block in self._blocks)
+        return any(value in block.inputs for block in self._blocks)
+
+    def new_value(
+        self, base: str, spec: TensorSpec | None, stop_gradient: bool = True, kind: type | None = None,
+        maybe_missing: str | None = None,
+    ) -> Value:
+        """A Value with a fresh name."""
+        return Value(self.names.fresh(base), spec, stop_gradient, kind=kind, maybe_missing=maybe_missing)
+
+    def constant(self, value: Any) -> Value:
+        """A Value known while the Program is built."""
+        spec = spec_of(value) if isinstance(value, np.ndarray | np.generic) else None
+        return Value(self.names.fresh("c"), spec, True, value, True, type(value))
+
+    def emit(
+        self,
+        kind: str,
+        inputs: tuple[Value, ...],
+        outputs: tuple[Value, ...],
+        attrs: dict[str, Any] | None = None,
+        op: Op | None = None,
+        effect: bool = False,
+        blocks: tuple[Block, ...] = (),
+    ) -> Operator:
+        """Append an operator to the current block."""
+        location = self._known_location or user_location()
+        found = Operator(kind, inputs, outputs, attrs or {}, op, effect, blocks, location)
+        self.block.operators.append(found)
+        for output in outputs:
+            self.definitions[output] = (found, self.block)
+        return found
+
+    @contextmanager
+    def at(self, location: Location | None) -> Iterator[None]:
+        """Give operators recorded inside this location (gradient operators carry that of the op they belong to)."""
+        before, self._known_location = self._known_location, location
+        try:
+            yield
+        finally:
+            self._known_location = before
+
+    def value_of(self, arg: Any) -> Value:
+        """The Value that an argument of an op stands for."""
+        if isinstance(arg, Variable):
+            if arg.interpreter is not self:
+                raise TracingError(
+                    f"{arg!r} belongs to another Program: a symbolic tensor was kept after its function was traced",
+                    user_location(),
+                )
+            return self.bound(arg)
+        if isinstance(arg, TensorBase):
+            return self.bound(self.lift(arg))
+        if isinstance(arg, np.ndarray | np.generic):
+            return self.constant(arg)
+        if isinstance(arg, ObjectVariable):
+            return arg.value
+        if isinstance(arg, bool | int | float | complex):
+            return self.constant(np.asarray(arg)[()])
+        raise DTypeError(f"expected a Tensor, got {type(arg).__name__}", user_location())
+
+    def bound(self, variable: Variable) -> Value:
+        """The value of `variable`, checked at run time if some path leaves its name unbound."""
+        value = variable.value
+        if value.maybe_missing is not None:
+            checked = self.new_value(value.name, value.spec, value.stop_gradient)
+            value = self.emit(
+                "check_bound", (value,), (checked,), {"name": value.maybe_missing}, effect=True
+            ).outputs[0]
+        return value
+
+    def lift(self, tensor: Any) -> Variable:
+        """The Variable for an eager tensor that the graph uses: an input."""
+        found = self.captured.get(id(tensor))
+        if found is None:
+            value = self.new_value(self.name_of_capture(tensor), tensor.spec, tensor.stop_gradient)
+            self.captured[id(tensor)] = found = (tensor, value)
+        return Variable(self, found[1])
+
+    def name_of_capture(self, tensor: Any) -> str:
+        """How a captured tensor is called in the Program."""
+        name = tensor.__dict__.get("name") if hasattr(tensor, "__dict__") else None
+        return str(name).replace(".", "_") if name else "captured"
+
+    def is_leaf(self, value: Value) -> bool:
+        """True if no operator computes `value`."""
+        found = self.definitions.get(value)
+        return found is None or found[0].kind == "leaf"
+
+    # --- ops ---------------------------------------------------------------------------------------------------
+
+    def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+        """Record one op; its result is known by shape and dtype."""
+        inputs = tuple(self.value_of(arg) for arg in args)
+        if any(isinstance(value.kind, type) and not value.is_tensor for value in inputs):
+            raise DTypeError(f"{op.name} needs tensors", user_location())
+        attrs = {name: self._attribute(value) for name, value in attrs.items()}
+        shown = {name: map_values(value, dim_of) for name, value in attrs.items()}
+        specs = op.infer(*[value.spec for value in inputs], **shown)
+        several = isinstance(specs, tuple)
+        needs_grad = (
+            state.grad_enabled
+            and op.is_differentiable
+            and any(not value.stop_gradient and op.differentiates(index) for index, value in enumerate(inputs))
+        )
+        outputs = tuple(
+            self.new_value(op.name, spec, not (needs_grad and is_floating(spec.dtype)))
+            for spec in (specs if several else (specs,))
+        )
+        emitted = self.emit(op.name, inputs, outputs, attrs, op, effect=op.random)
+        emitted.several = several
+        variables = tuple(Variable(self, value) for value in emitted.outputs)
+        return variables if several else variables[0]
+
+    def _attribute(self, tree: Any) -> Any:
+        """An attribute with Values in place of symbolic numbers."""
+        if isinstance(tree, ObjectVariable):
+            return tree.value
+        if isinstance(tree, Variable):
+            return self.item_value(tree)
+        if isinstance(tree, list | tuple) and not hasattr(tree, "_fields"):
+            return type(tree)(self._attribute(part) for part in tree)
+        if isinstance(tree, slice):
+            return slice(self._attribute(tree.start), self._attribute(tree.stop), self._attribute(tree.step))
+        return tree
+
+    def to_tensor(self, data: Any, dtype: Any, stop_gradient: bool) -> Variable:
+        """`d2s.to_tensor` while a Program is built: a constant, or a copy of a symbolic value."""
+        from d2s.ops.creation import assign
+        from d2s.ops.shape import stack
+
+        if isinstance(data, ObjectVariable):
+            spec_dtype = {float: np.dtype("float32"), bool: np.dtype(bool)}.get(
+                data.value.kind or float, np.dtype("int64"))
+            found = self.tensor_of_number(data, as_dtype(dtype) if dtype is not None else spec_dtype)
+        elif isinstance(data, TensorBase):
+            found = assign(data.detach())  # type: ignore[attr-defined]
+        elif isinstance(data, list | tuple) and _holds_symbolic(data):
+            parts = [self.to_tensor(part, dtype, True) for part in data]
+            found = stack(parts)
+        else:
+            found = self._constant_tensor(data, dtype)
+        if dtype is not None and found.dtype != as_dtype(dtype):
+            found = found.astype(dtype)
+        return found if stop_gradient else self.make_leaf(found)
+
+    def _constant_tensor(self, data: Any, dtype: Any) -> Variable:
+        array = unwrap(_eagerly(data, dtype))
+        value = self.new_value("constant", spec_of(array))
+        return Variable(self, self.emit("constant", (self.constant(array),), (value,)).outputs[0])
+
+    def make_leaf(self, variable: Variable) -> Variable:
+        """A leaf that is made anew on each run from the values of `variable`, and wants a gradient."""
+        if not is_floating(variable.dtype):
+            raise DTypeError(
+                f"only floating point and complex tensors can require gradients, got {variable.dtype.name}"
+            )
+        leaf = self.new_value("leaf", variable.spec, False)
+        tensor = self.new_value(f"{leaf.name}@TENSOR", None, kind=TensorBase)
+        leaf, tensor = self.emit("leaf", (self.bound(variable),), (leaf, tensor), effect=True).outputs
+        self._materialised[leaf] = tensor
+        return Variable(self, leaf)
+
+    def set_stop_gradient(self, variable: Variable, flag: bool) -> None:
+        """Set the flag of a variable; later uses see it, earlier ones do not."""
+        if flag == variable.stop_gradient:
+            return
+        if not flag:
+            leaf = self.make_leaf(variable)
+            self.rebind(variable, leaf.value)
+            return
+        stopped = self.new_value(variable.value.name, variable.spec, True)
+        self.rebind(variable, self.emit("stop_gradient", (self.bound(variable),), (stopped,)).outputs[0])
+
+    def rebind(self, variable: Variable, value: Value) -> None:
+        """Make `variable` name another value."""
+        variable.value = value
+
+    def assign_version(self, variable: Variable, new: Variable) -> None:
+        """An in-place write to `variable`, whose result is `new`."""
+        if self.is_leaf(variable.value) and not variable.stop_gradient and state.grad_enabled:
+            raise ValueError(
+                f"Leaf Tensor ({variable.name}) that doesn't stop gradient can't use inplace strategy."
+            )
+        self.rebind(variable, new.value)
+
+    def set_value(self, variable: Variable, value: Any) -> None:
+        """`variable.set_value(value)`."""
+        from d2s.ops.creation import assign
+
+        new = value if isinstance(value, TensorBase) else self._constant_tensor(value, None)
+        self.rebind(variable, self.value_of(assign(new.detach()).astype(variable.dtype)))  # type: ignore[attr-defined]
+
+    # --- Python objects ----------------------------------------------------------------------------------------
+
+    def size_of(self, value: Value, axis: int) -> ObjectVariable:
+        """Size of one axis, read when the Program runs."""
+        out = self.new_value("size", None, kind=int)
+        return ObjectVariable(self, self.emit("size", (value,), (out,), {"axis": axis}).outputs[0])
+
+    def item_value(self, variable: Variable, *index: int) -> Value:
+        """The single element of a tensor as Python number."""
+        kind = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[variable.dtype.kind]
+        out = self.new_value("item", None, kind=kind)
+        return self.emit("item", (self.bound(variable),), (out,), {"index": index}).outputs[0]
+
+    def scalar_of(self, variable: Variable, name: str, *index: int) -> ObjectVariable:
+        """`variable.item()` as symbolic number."""
+        return ObjectVariable(self, self.item_value(variable, *index))
+
+    def tensor_of_number(self, number: ObjectVariable, dtype: Any) -> Variable:
+        """A symbolic Python number as 0-d tensor."""
+        sample = (number.value.kind or float)() if number.value.kind in (int, float, bool, None) else 0.0
+        wanted = dtype_with_number(np.dtype(dtype), sample)
+        out = self.new_value("number", TensorSpec((), wanted))
+        return Variable(self, self.emit("to_array", (number.value,), (out,), {"dtype": wanted}).outputs[0])
+
+    def python_call(
+        self,
+        function: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+        kind: type | None = None,
+        effect: bool = False,
+    ) -> ObjectVariable:
+        """Call a Python function when the Program runs; tensors among the arguments are handed over as Tensors."""
+        lowered = tuple(self.lower(arg) for arg in args)
+        named = {name: self.lower(arg) for name, arg in (kwargs or {}).items()}
+        template = (self.lower(function), lowered, named)
+        out = self.new_value(_call_name(function), None, kind=kind)
+        return ObjectVariable(self, self.emit("python", (), (out,), {"call": template}, effect=effect).outputs[0])
+
+    def method_call(self, variable: Variable, name: str, *args: Any) -> ObjectVariable:
+        """Call a method of the Tensor that `variable` stands for, when the Program runs."""
+        if name == "backward":
+            raise UnsupportedSyntaxError(
+                "backward() inside a static function is not supported", user_location(),
+                "Return the loss and call backward() on it outside.",
+            )
+        return self.python_call(_call_method, (variable, name, *args), effect=True)
+
+    def lower(self, tree: Any) -> Any:
+        """A template of Values from which the Program makes `tree` when it runs."""
+        if isinstance(tree, Variable):
+            return self.materialise(self.bound(tree))
+        if isinstance(tree, ObjectVariable):
+            return tree.value
+        if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+            return type(tree)(*(self.lower(part) for part in tree))
+        if type(tree) in (list, tuple):
+            return type(tree)(self.lower(part) for part in tree)
+        if type(tree) is dict:
+            return {key: self.lower(part) for key, part in tree.items()}
+        if type(tree) is slice:
+            return slice(self.lower(tree.start), self.lower(tree.stop), self.lower(tree.step))
+        return tree
+
+    def materialise(self, value: Value) -> Value:
+        """The Tensor object of a value, made when the Program runs; outer tensors are those objects themselves."""
+        found = self._materialised.get(value)
+        if found is None or not self.in_scope(found):
+            if self.is_merged(value) and not value.stop_gradient:
+                # The Tensor of a merged value is that of its source, or shares its hooks.
+                self.hook_point(value)
+            found = self.new_value(f"{value.name}@TENSOR", None, kind=TensorBase)
+            found = self.emit("materialise", (value,), (found,)).outputs[0]
+            self._materialised[value] = found
+        return found
+
+    def is_merged(self, value: Value) -> bool:
+        """True for a value that control flow chose among several."""
+        found = self.definitions.get(value)
+        return found is not None and found[0].kind in ("cond", "while")
+
+    def decide(self, symbol: Variable | ObjectVariable) -> bool:
+        """`bool(symbol)` where Python needs the answer now."""
+        raise TracingError(
+            f"Python needs the truth value of {symbol!r}, which is known only when the Program runs",
+            user_location(),
+        )
+
+    # --- gradient hooks ----------------------------------------------------------------------------------------
+
+    def register_hook(self, variable: Variable, hook: Any) -> ObjectVariable:
+        """Record the registration of a gradient hook on the value that `variable` names."""
+        if not callable(hook):
+            raise TypeError(f"a gradient hook must be callable, got {type(hook).__name__}")
+        value = self.bound(variable)
+        handle = self.new_value("handle", None)
+        template = self.lower(hook)
+        emitted = self.emit(
+            "register_hook", (self.hook_point(value),), (handle,),
+            {"target": value.name, "hook": template}, effect=True,
+        )
+        return ObjectVariable(self, emitted.outputs[0])
+
+    def hook_point(self, value: Value) -> Value:
+        """The object that holds the hooks of `value` in a run: its HookList, or the outer Tensor itself.
+
+        It is made where `value` is defined.  A value that control flow merged *is* one of its sources: its hook
+        point is that of the source chosen in this run.
+        """
+        found = self.hook_points.get(value)
+        if found is not None:
+            return found
+        point = self.new_value(f"{value.name}@HOOKS", None)
+        defined = self.definitions.get(value)
+        if defined is None:
+            return self._hook_point_of_input(value, point)
+        self.hook_points[value] = point
+        definition, block = defined
+        if definition.kind == "cond":
+            position = definition.outputs.index(value)
+            for inner in definition.blocks:
+                inner.outputs += (self.hook_point(inner.outputs[position]),)
+            definition.outputs += (point,)
+        elif definition.kind == "while":
+            self._carry_hook_point(definition, definition.outputs.index(value), point)
+        elif definition.kind in ("leaf", "check_bound"):
+            source = self._materialised[value] if definition.kind == "leaf" else self.hook_point(definition.inputs[0])
+            self.hook_points[value] = source
+            return source
+        else:
+            added = Operator("hook_point", (value,), (point,), effect=True, location=definition.location)
+            block.operators.insert(block.operators.index(definition) + 1, added)
+            self.definitions[point] = (added, block)
+            return point
+        self.definitions[point] = (definition, block)
+        return point
+
+    def _hook_point_of_input(self, value: Value, point: Value) -> Value:
+        """Hook point of a block's input: an outer tensor, or what a loop carries."""
+        if value.is_constant or value in self.program.block.inputs or self.is_outer(value):
+            # Registered on the outer Tensor itself; made at the top, so that it is in scope everywhere.
+            top = self.program.block
+            added = Operator("materialise", (value,), (point,))
+            top.operators.insert(0, added)
+            self.definitions[point] = (added, top)
+            self.hook_points[value] = point
+            return point
+        for loop, _ in self._loops():
+            body = loop.blocks[1]
+            if value in body.inputs:
+                position = body.inputs.index(value)
+                self.hook_point(loop.outputs[position])
+                return self.hook_points[value]
+        raise ProgramError(f"{value.name} is not defined in {self.program.name}")
+
+    def is_outer(self, value: Value) -> bool:
+        """True for a tensor that came from outside: an argument or a captured tensor."""
+        return any(held is value for _, held in self.captured.values())
+
+    def _loops(self) -> Iterator[tuple[Operator, Block]]:
+        for operator_, block in dict.fromkeys(self.definitions.values()):
+            if operator_.kind == "while":
+                yield operator_, block
+
+    def _carry_hook_point(self, loop: Operator, position: int, point: Value) -> None:
+        """Let a loop carry the hook point of the value it carries at `position`."""
+        test, body = loop.blocks
+        inner = self.new_value(f"{body.inputs[position].name}@HOOKS", None)
+        self.hook_points[body.inputs[position]] = inner
+        loop.inputs += (self.hook_point(loop.inputs[position]),)
+        loop.outputs += (point,)
+        test.inputs += (self.new_value(f"{test.inputs[position].name}@HOOKS", None),)
+        body.inputs += (inner,)
+        body.outputs += (self.hook_point(body.outputs[position]),)
+
+
+def _eagerly(data: Any, dtype: Any) -> Any:
+    """`to_tensor` of plain data, computed now."""
+    from d2s.core.interpreter import use_interpreter
+    from d2s.core.interpreter import _default as default
+
+    with use_interpreter(default[0]):
+        import d2s
+
+        return d2s.to_tensor(data, dtype)
+
+
+def _holds_symbolic(data: Any) -> bool:
+    if isinstance(data, list | tuple):
+        return any(_holds_symbolic(part) for part in data)
+    return isinstance(data, TensorBase | ObjectVariable)
+
+
+def _call_method(tensor: Any, name: str, *args: Any) -> Any:
+    return getattr(tensor, name)(*args)
+
+
+def _call_name(function: Callable[..., Any] | Any) -> str:
+    name = getattr(function, "__name__", "call")
+    return name.strip("_") if name.isidentifier() and name.strip("_") else "call"
+
+

@@ -1,0 +1,124 @@
+"""Compiling a Program: generated source becomes a function, registered in linecache."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from d2s.errors import D2SError
+from d2s.static.backward import BackwardPlan, append_backward, saved_values
+from d2s.static.codegen import Source, backward_source, forward_source
+from d2s.static.program import Block, Program, Value
+
+_numbers = itertools.count()
+
+
+class Compiled:
+    """A Program as functions: forward at once, backward on demand for what is reached and wanted.
+
+    Parameters
+    ----------
+    program : Program
+        Its outputs are the values whose gradients may be asked for from outside.
+    tensors : sequence of Value
+        Inputs that are Tensor objects of the caller.
+    edges : sequence of Value
+        Inputs whose gradients leave the Program.
+    hook_points : dict of Value to Value
+    """
+
+    def __init__(
+        self, program: Program, tensors: Sequence[Value], edges: Sequence[Value],
+        hook_points: dict[Value, Value],
+    ) -> None:
+        self.program = program
+        self.tensors = tuple(tensors)
+        self.edges = tuple(edges)
+        self.hook_points = hook_points
+        position = {value: number for number, value in enumerate(self.tensors)}
+        self.edge_positions = tuple(position[value] for value in self.edges)
+        self.reachable = tuple(i for i, value in enumerate(program.outputs) if not value.stop_gradient)
+        self._plans: dict[Any, Callable[..., Any]] = {}
+        self.saved: dict[Block, tuple[Value, ...]] = {}
+        records: frozenset[Value] = frozenset()
+        if self.reachable:
+            plan = append_backward(program, self.edges, self.reachable)
+            self.saved = plan.saved
+            program.backward = plan.program
+            self._plans[(self.reachable, None, ())] = self._backward_function(plan)
+            records = _records(plan.program)
+        source = forward_source(
+            "forward", program.block, self.saved, records, program.outputs, self.tensors, hook_points)
+        self.forward_source = source
+        self.forward = load(source, program.name)
+
+    def backward_function(
+        self, reached: tuple[int, ...], wanted: tuple[int, ...] | None, captured: tuple[int, ...]
+    ) -> Callable[..., Any]:
+        """The backward function for gradients of the outputs `reached`, leading to the edges `wanted`."""
+        key = (reached, wanted, captured)
+        found = self._plans.get(key)
+        if found is None:
+            plan = append_backward(self.program, self.edges, reached, wanted, captured)
+            found = self._plans[key] = self._backward_function(plan)
+        return found
+
+    def backward_plan(
+        self, reached: tuple[int, ...], wanted: tuple[int, ...] | None, captured: tuple[int, ...]
+    ) -> BackwardPlan:
+        """The backward Program for the same, to be interpreted."""
+        return append_backward(self.program, self.edges, reached, wanted, captured)
+
+    def _backward_function(self, plan: BackwardPlan) -> Callable[..., Any]:
+        # The run keeps what the largest backward needs; a smaller one unpacks the same.
+        source = backward_source(
+            "backward", plan.program.block, self.program.block, self.saved or plan.saved, self.program.outputs,
+            self.tensors)
+        return load(source, plan.program.name)
+
+
+def _records(backward: Program) -> frozenset[Value]:
+    """Records of control flow that a backward Program reads."""
+    found = set()
+    for operator in backward.all_operators():
+        record = operator.attrs.get("record")
+        if record is not None:
+            found.add(record)
+        if operator.kind == "branch_of":
+            found.add(operator.inputs[0])
+    return frozenset(found)
+
+
+def load(source: Source, name: str) -> Callable[..., Any]:
+    """The function that `source` defines, shown by debuggers and tracebacks as ``<d2s program NAME>``."""
+    file = f"<d2s program {name} {next(_numbers)}>"
+    text = source.text
+    code = compile(text, file, "exec")
+    # No modification time: linecache never drops the entry.
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    namespace = dict(source.namespace)
+    exec(code, namespace)
+    function = namespace[source.name]
+    function.__d2s_locations__ = source.locations
+    result: Callable[..., Any] = function
+    return result
+
+
+def note_user_line(error: BaseException, function: Callable[..., Any]) -> None:
+    """Add to an error raised in generated code the user's line that the statement came from."""
+    if isinstance(error, D2SError) or error.__traceback__ is None:
+        return
+    code = function.__code__  # type: ignore[attr-defined]
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is code:
+            operator = function.__d2s_locations__.get(trace.tb_lineno)  # type: ignore[attr-defined]
+            if operator is not None and operator.location is not None:
+                error.add_note(f'  File "{operator.location.file}", line {operator.location.line}, in the static function')
+            return
+        trace = trace.tb_next
+
+
+__all__ = ["Compiled", "load", "note_user_line", "saved_values"]

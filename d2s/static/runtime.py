@@ -1,0 +1,58 @@
+"""The few functions that generated code calls by name."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from d2s.core.hooks import HookList
+from d2s.core.interpreter import unwrap, wrap
+
+
+def check_bound(value: Any, name: str) -> Any:
+    """`value`, or UnboundLocalError if the path taken left the user's variable `name` unbound."""
+    if value is None:
+        raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
+    return value
+
+
+def add_present(first: Any, second: Any) -> Any:
+    """Sum of two gradients of which either may be absent (None)."""
+    if first is None:
+        return second
+    return first if second is None else np.add(first, second)
+
+
+def register_hook(point: Any, hook: Callable[[Any], Any]) -> Any:
+    """Register `hook` on a value of this run (a HookList) or on the caller's Tensor."""
+    return point.add(hook) if isinstance(point, HookList) else point.register_hook(hook)
+
+
+def raise_again(error: BaseException) -> None:
+    """Raise a copy of an error that the user's code raised while it was traced, from the user's line."""
+    again = copy.copy(error)
+    again.__cause__, again.__suppress_context__ = error.__cause__, True
+    raise again.with_traceback(error.__traceback__)
+
+
+def py_func(function: Callable[..., Any], arrays: tuple[Any, ...], count: int) -> Any:
+    """Call a user's function on arrays; its result as an array, or a tuple of `count` arrays."""
+    results = function(*[wrap(np.asarray(array)) for array in arrays])
+    listed = list(results) if isinstance(results, list | tuple) else [results]
+    if len(listed) != count:
+        raise ValueError(f"py_func got {len(listed)} results from {function!r}, expected {count}")
+    made = [np.asarray(unwrap(part) if hasattr(part, "stop_gradient") else part) for part in listed]
+    return made[0] if count == 1 else tuple(made)
+
+
+RUNTIME: dict[str, Any] = {
+    "HookList": HookList,
+    "add_present": add_present,
+    "check_bound": check_bound,
+    "py_func": py_func,
+    "raise_again": raise_again,
+    "register_hook": register_hook,
+}
