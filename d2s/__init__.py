@@ -1,6 +1,6 @@
 """d2s: dynamic to static, with gradient hooks that mean the same in both modes."""
 
-from d2s import autograd, io, nn, ops, optimizer
+from d2s import autograd, device, dtypes, errors, io, jit, nn, ops, optimizer, static
 from d2s.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from d2s.core.spec import default_dtype as get_default_dtype
 from d2s.core.spec import set_default_dtype
@@ -8,11 +8,65 @@ from d2s.device import CPUPlace, get_device, is_compiled_with_cuda, set_device
 from d2s.dtypes import *  # noqa: F403
 from d2s.eager.creation import to_tensor
 from d2s.eager.tensor import Tensor
-from d2s.errors import *  # noqa: F403
+from d2s.errors import (
+    D2SError,
+    DTypeError,
+    ExecutionError,
+    GradientError,
+    GuardError,
+    HookError,
+    IndexOutOfRangeError,
+    ProgramError,
+    ShapeError,
+    SourceError,
+    TracingError,
+    UnsupportedSyntaxError,
+)
 from d2s.io.saving import load, save
-from d2s.nn.layer import Layer
+from d2s.jit import to_static
 from d2s.nn.parameter import ParamAttr
 from d2s.ops import *  # noqa: F403
-from d2s.ops.random import seed
 
 __version__ = "0.1.0.dev0"
+
+__all__ = [
+    "CPUPlace",
+    "D2SError",
+    "DTypeError",
+    "ExecutionError",
+    "GradientError",
+    "GuardError",
+    "HookError",
+    "IndexOutOfRangeError",
+    "ParamAttr",
+    "ProgramError",
+    "ShapeError",
+    "SourceError",
+    "Tensor",
+    "TracingError",
+    "UnsupportedSyntaxError",
+    "autograd",
+    "device",
+    "enable_grad",
+    "errors",
+    "get_default_dtype",
+    "get_device",
+    "grad",
+    "io",
+    "is_compiled_with_cuda",
+    "is_grad_enabled",
+    "jit",
+    "load",
+    "nn",
+    "no_grad",
+    "optimizer",
+    "save",
+    "set_default_dtype",
+    "set_device",
+    "set_grad_enabled",
+    "static",
+    "to_static",
+    "to_tensor",
+]
+__all__ += dtypes.__all__
+__all__ += ops.__all__

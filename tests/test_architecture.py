@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "transpiler": {"errors"},
     "operators": LOW | {"eager", "static", "transpiler.interface"},
     "autograd": LOW | {"eager"},
-    "nn": LOW | {"eager", "io"},
+    "nn": LOW | {"eager"},
     "optimizer": LOW | {"eager"},
     "io": LOW | {"eager"},
     "jit": LOW | {"transpiler", "operators", "static", "eager", "nn"},
@@ -62,7 +62,7 @@ def part_of(path: Path, root: Path) -> str:
 
 
 def is_allowed(part: str, name: str) -> bool:
-    """True if a module of `part` may import ``d2s.<name>``."""
+    """True if a module of `part` may import ``d2s.<name>`` (with an empty name: all of d2s)."""
     target = name.partition(".")[0]
     if part in ("", target) or part in OPEN_ENDS:
         return True
@@ -76,7 +76,7 @@ def violations(root: Path) -> list[str]:
         part = part_of(path, root)
         for line, name in imports_of(path, root):
             if name.partition(".")[0] == "d2s":
-                if name == "d2s" or not is_allowed(part, name.removeprefix("d2s.")):
+                if not is_allowed(part, name.removeprefix("d2s").removeprefix(".")):
                     found.append(f"{path.relative_to(root.parent)}:{line} imports {name}")
             elif part == "transpiler" and name.partition(".")[0] not in TRANSPILER_OUTSIDE:
                 found.append(f"{path.relative_to(root.parent)}:{line} imports {name}")
@@ -84,7 +84,7 @@ def violations(root: Path) -> list[str]:
 
 
 def test_imports_follow_the_table() -> None:
-    assert violations(PACKAGE) == []
+    assert "\n".join(violations(PACKAGE)) == ""
 
 
 def test_every_part_is_in_the_table() -> None:

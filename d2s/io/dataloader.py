@@ -127,9 +127,7 @@ class DataLoader:
             yield to_tensors(batch)
 
     def _read_in_workers(self, seed: int) -> Iterator[Any]:
-        task = worker.Task(
-            self.dataset, self.collate_fn, self.drop_last, self.worker_init_fn, self.num_workers, seed
-        )
+        task = worker.Task(self.dataset, self.collate_fn, self.drop_last, self.worker_init_fn, self.num_workers, seed)
         pool = WorkerPool(task, self.multiprocessing_context, self.timeout)
         try:
             for batch in pool.read(iter(self.batch_sampler), self.prefetch_factor):

@@ -44,11 +44,11 @@ def save(obj: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
     buffer = io.BytesIO()
     buffer.write(HEADER)
     _Pickler(buffer).dump(obj)
-    if hasattr(path, "write"):
+    if isinstance(path, str | os.PathLike):
+        with _replacing(os.fspath(path)) as file:
+            file.write(buffer.getbuffer())
+    else:
         path.write(buffer.getbuffer())
-        return
-    with _replacing(os.fspath(path)) as file:
-        file.write(buffer.getbuffer())
 
 
 def load(path: str | os.PathLike[str] | IO[bytes], return_numpy: bool = False) -> Any:
@@ -71,7 +71,7 @@ def load(path: str | os.PathLike[str] | IO[bytes], return_numpy: bool = False) -
     ValueError
         If the file was not written by `save`, or is damaged.
     """
-    if hasattr(path, "read"):
+    if not isinstance(path, str | os.PathLike):
         return _read(path, "the file", return_numpy)
     with open(path, "rb") as file:
         return _read(file, os.fspath(path), return_numpy)

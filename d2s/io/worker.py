@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import queue
 import random
 import signal
@@ -59,11 +60,18 @@ class Task:
 
 
 class RaisedInWorker:
-    """An exception on its way to the main process, with its traceback as text."""
+    """An exception on its way to the main process, with its traceback as text.
 
-    def __init__(self, worker: int, error: BaseException) -> None:
-        self.error = error
+    One that cannot be pickled is replaced by a RuntimeError with its name and message.
+    """
+
+    def __init__(self, worker: int, error: Exception) -> None:
         self.text = f"in worker {worker}:\n{''.join(traceback.format_exception(error)).rstrip()}"
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        self.error = error
 
     def reraise(self) -> None:
         """Raise it, with the worker's traceback as a note."""
@@ -96,8 +104,8 @@ def fetcher(dataset: Any, collate: Callable[[list[Any]], Any], drop_last: bool) 
 def run(task: Task, worker: int, connection: Connection, inherited: list[Connection]) -> None:
     """Answer every list of indices that comes through `connection` with its batch, until it closes.
 
-    `inherited` are ends of the pipes of other workers that a fork has copied: closed, so that those workers see
-    when the main process has gone.
+    `inherited` are ends of pipes to workers that a fork has copied: closed, so that those workers see when the main
+    process closes them, or has gone.
     """
     global _worker_info
     for other in inherited:
@@ -148,7 +156,4 @@ def _send(connection: Connection, worker: int, answer: Any) -> None:
     except (BrokenPipeError, ConnectionResetError):
         raise
     except Exception as error:
-        if isinstance(answer, RaisedInWorker):
-            error = RuntimeError(f"{type(answer.error).__name__}: {answer.error}")
-            error.add_note(answer.text)
         connection.send(RaisedInWorker(worker, error))

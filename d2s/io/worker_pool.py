@@ -6,6 +6,7 @@ import multiprocessing
 import sys
 import time
 import warnings
+import weakref
 from collections import deque
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
@@ -15,6 +16,9 @@ from d2s.io.worker import EndOfStream, RaisedInWorker, Task, run
 
 # How long workers may take to finish their batches after the loop is left, before they are terminated.
 GRACE_SECONDS = 5.0
+
+# A fork copies the pipes of all pools; a worker closes its copies, or else others would not see when theirs closes.
+_open_pools: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
 
 
 class WorkerPool:
@@ -40,11 +44,13 @@ class WorkerPool:
         self._timeout = timeout
         self._connections: list[Connection] = []
         self._processes: list[Any] = []
+        _open_pools.add(self)
         try:
             for number in range(task.num_workers):
                 here, there = context.Pipe()
                 self._connections.append(here)
-                inherited = list(self._connections) if context.get_start_method() == "fork" else []
+                is_fork = context.get_start_method() == "fork"
+                inherited = [pipe for pool in _open_pools for pipe in pool._connections] if is_fork else []
                 process = context.Process(
                     target=run, args=(task, number, there, inherited), daemon=True, name=f"d2s-worker-{number}"
                 )
@@ -103,7 +109,8 @@ class WorkerPool:
         return RuntimeError(f"worker {number} of the DataLoader ended unexpectedly (exit code {process.exitcode})")
 
     def close(self) -> None:
-        """End the processes: ask them, wait a little, then terminate those that are still busy."""
+        """End the processes: close their pipes, wait a little, then terminate those that are still busy."""
+        _open_pools.discard(self)
         for connection in self._connections:
             connection.close()
         deadline = time.monotonic() + GRACE_SECONDS

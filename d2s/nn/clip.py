@@ -22,11 +22,12 @@ class ClipGrad:
     """
 
     def __call__(self, params_grads: ParamsGrads) -> list[tuple[Any, Any]]:
-        chosen = [grad.data for param, grad in params_grads if _is_clipped(param, grad)]
-        clipped = iter(self.clip(chosen))
-        return [
-            (param, Tensor(np.asarray(next(clipped))) if _is_clipped(param, grad) else grad) for param, grad in params_grads
-        ]
+        result = list(params_grads)
+        chosen = [place for place, pair in enumerate(result) if _is_clipped(*pair)]
+        clipped = self.clip([result[place][1].data for place in chosen])
+        for place, grad in zip(chosen, clipped, strict=True):
+            result[place] = (result[place][0], Tensor(np.asarray(grad)))
+        return result
 
     def clip(self, grads: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         """The clipped gradients, in the same order."""

@@ -2,10 +2,10 @@
 
 from d2s.ops.activation import relu, sigmoid, tanh
 from d2s.ops.encoding import one_hot
+from d2s.ops.logits import log_softmax, softmax
 from d2s.ops.loss import cross_entropy, l1_loss, mse_loss, softmax_with_cross_entropy, square_error_cost
-from d2s.ops.matmul import linear
+from d2s.ops.products import linear
 from d2s.ops.shape import flatten
-from d2s.ops.softmax import log_softmax, softmax
 
 __all__ = [
     "cross_entropy",

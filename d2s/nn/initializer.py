@@ -97,9 +97,9 @@ class _Xavier(Initializer):
         self.fan_in, self.fan_out, self.gain = fan_in, fan_out, gain
 
     def std(self, shape: tuple[int, ...]) -> float:
-        fan_in, fan_out = fans(shape)
-        fan_in = fan_in if self.fan_in is None else self.fan_in
-        fan_out = fan_out if self.fan_out is None else self.fan_out
+        by_shape = fans(shape)
+        fan_in = by_shape[0] if self.fan_in is None else self.fan_in
+        fan_out = by_shape[1] if self.fan_out is None else self.fan_out
         return self.gain * math.sqrt(2.0 / (fan_in + fan_out)) if fan_in and fan_out else 0.0
 
 

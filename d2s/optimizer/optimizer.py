@@ -104,9 +104,7 @@ class Optimizer:
     def step(self) -> None:
         """Change every parameter that has a gradient and does not stop gradients."""
         places = [
-            place
-            for place, param in enumerate(self._parameters)
-            if not param.stop_gradient and param.grad is not None
+            place for place, param in enumerate(self._parameters) if not param.stop_gradient and param.grad is not None
         ]
         pairs = [(self._parameters[place], self._parameters[place].grad) for place in places]
         if self._grad_clip is not None:

@@ -47,9 +47,7 @@ def test_integers_cannot_be_parameters(data: list[int]) -> None:
 
 def test_repr_says_what_it_is() -> None:
     assert repr(nn.Parameter([1.5])) == (
-        "Parameter containing:\n"
-        "Tensor(shape=[1], dtype=float32, place=Place(cpu), stop_gradient=False,\n"
-        "       [1.5])"
+        "Parameter containing:\nTensor(shape=[1], dtype=float32, place=Place(cpu), stop_gradient=False,\n       [1.5])"
     )
 
 

@@ -1,0 +1,127 @@
+"""save and load."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import d2s
+from d2s import nn, optimizer
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [1, 2.5, True, "text", b"bytes", 1 + 2j],
+        {"a": (1, {2, 3}), 4: frozenset([5])},
+        OrderedDict([("z", 1), ("a", 2)]),
+        2**100,
+    ],
+)
+def test_plain_values_come_back(tmp_path: Path, value: Any) -> None:
+    d2s.save(value, tmp_path / "f")
+    found = d2s.load(tmp_path / "f")
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
+def test_tensors_and_arrays_come_back(tmp_path: Path, dtype: str, shape: tuple[int, ...]) -> None:
+    array = (np.arange(6.0).reshape(2, 3) if shape == (2, 3) else np.zeros(shape)).astype(dtype)
+    d2s.save({"t": d2s.to_tensor(array), "a": array, "s": array.dtype.type(1), "f": array.T}, tmp_path / "f")
+    found = d2s.load(tmp_path / "f")
+    assert isinstance(found["t"], d2s.Tensor)
+    for got in (found["t"].numpy(), found["a"]):
+        assert (got.dtype, got.shape) == (array.dtype, array.shape)
+        np.testing.assert_array_equal(got, array)
+    assert type(found["s"]) is array.dtype.type
+    np.testing.assert_array_equal(found["f"], array.T)
+    assert type(d2s.load(tmp_path / "f", return_numpy=True)["t"]) is np.ndarray
+    found["a"][...] = 1
+
+
+def test_a_state_dict_moves_between_layers(tmp_path: Path) -> None:
+    source, target = nn.Linear(2, 3), nn.Linear(2, 3)
+    d2s.save(source.state_dict(), tmp_path / "net.pdparams")
+    state = d2s.load(tmp_path / "net.pdparams")
+    assert not state["weight"].stop_gradient
+    assert state["weight"].name == source.weight.name
+    target.set_state_dict(state)
+    np.testing.assert_array_equal(target.weight.numpy(), source.weight.numpy())
+
+
+def test_the_state_of_an_optimizer_comes_back(tmp_path: Path) -> None:
+    weight = nn.Parameter([1.0])
+    opt = optimizer.Adam(optimizer.lr.StepDecay(0.1, 1), parameters=[weight])
+    (weight * weight).sum().backward()
+    opt.step()
+    d2s.save(opt.state_dict(), tmp_path / "opt")
+    other = optimizer.Adam(optimizer.lr.StepDecay(0.1, 1), parameters=[weight])
+    other.set_state_dict(d2s.load(tmp_path / "opt"))
+    assert other.state_dict()["0.moment1"].tolist() == opt.state_dict()["0.moment1"].tolist()
+    assert other.state_dict()["0.step"] == 1
+
+
+def test_a_tensor_that_occurs_twice_is_one_tensor(tmp_path: Path) -> None:
+    x = d2s.ones([1000])
+    d2s.save([x, x, d2s.ones([1])], tmp_path / "f")
+    first, second, third = d2s.load(tmp_path / "f")
+    assert first is second is not third
+    assert (tmp_path / "f").stat().st_size < 6000
+
+
+def test_directories_are_made_and_files_may_be_open(tmp_path: Path) -> None:
+    d2s.save(1, str(tmp_path / "a" / "b" / "f"))
+    assert os.listdir(tmp_path / "a" / "b") == ["f"]
+    buffer = io.BytesIO()
+    d2s.save([d2s.ones([2])], buffer)
+    buffer.seek(0)
+    assert d2s.load(buffer)[0].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "value", [nn.ReLU(), print, nn.ReLU, Path("x"), object(), np.array([object()]), {"deep": [bytearray(b"x")]}]
+)
+def test_other_objects_are_refused_and_the_old_file_stays(tmp_path: Path, value: Any) -> None:
+    d2s.save("old", tmp_path / "f")
+    with pytest.raises(TypeError, match=r"save\(\) cannot write"):
+        d2s.save(value, tmp_path / "f")
+    assert d2s.load(tmp_path / "f") == "old"
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_loading_runs_no_code(tmp_path: Path) -> None:
+    class Attack:
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(tmp_path / "made"),)
+
+    (tmp_path / "f").write_bytes(b"d2s data 1\n" + pickle.dumps(Attack()))
+    with pytest.raises(ValueError, match="mkdir is not allowed"):
+        d2s.load(tmp_path / "f")
+    assert not (tmp_path / "made").exists()
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(pickle.dumps(1))
+    with pytest.raises(ValueError, match=r"other was not written by d2s.save"):
+        d2s.load(tmp_path / "other")
+    with pytest.raises(FileNotFoundError):
+        d2s.load(tmp_path / "none")
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    d2s.save({"weights": [d2s.ones([4]), np.ones(3)], "n": 3}, tmp_path / "f")
+    content = (tmp_path / "f").read_bytes()
+    for end in range(len(content)):
+        (tmp_path / "f").write_bytes(content[:end])
+        with pytest.raises(ValueError, match=r"damaged|not written"):
+            d2s.load(tmp_path / "f")

@@ -1,0 +1,80 @@
+"""The programs in examples/, run as a user runs them."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+RECORD = [("w", np.float32([1.0, -2.0])), ("b", np.float32([0.5]))]
+
+
+@pytest.fixture(scope="module")
+def train_digits() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("train_digits", EXAMPLES / "train_digits.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_train_digits_learns_and_finds_the_modes_equal() -> None:
+    command = [sys.executable, "-W", "error", str(EXAMPLES / "train_digits.py"), "--epochs", "6"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = re.findall(r"(eager|static)  epoch +(\d+)  loss ([\d.]+)  test accuracy ([\d.]+)%", done.stdout)
+    assert [(mode, int(epoch)) for mode, epoch, *_ in rows] == [
+        (mode, epoch) for mode in ("eager", "static") for epoch in range(1, 7)
+    ]
+    losses, accuracies = ([float(row[column]) for row in rows] for column in (2, 3))
+    assert losses[5] < 0.3 * losses[0]
+    assert min(accuracies[5], accuracies[11]) > 95.0
+    # 1,347 training images in batches of 32, last one dropped: 42 steps, 4 gradients and 2 hook calls in each.
+    assert f"the modes agree: {6 * 42 * 4} gradients and {6 * 42 * 2} hook calls compared" in done.stdout
+    assert re.search(r"median step: eager [\d.]+ ms, static [\d.]+ ms, static/eager [\d.]+\n", done.stdout)
+    assert "12/12" in done.stderr
+
+
+def test_equal_records_do_not_differ(train_digits: ModuleType) -> None:
+    nearly = [(name, value * np.float32(1 + 1e-6)) for name, value in RECORD]
+    assert train_digits.differences("gradients", RECORD, nearly) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [("w", np.float32([1.0, -2.01])), RECORD[1]],
+        [("w", np.float32([np.nan, -2.0])), RECORD[1]],
+        [("w", np.float32([1.0, -2.0, 0.0])), RECORD[1]],
+        [RECORD[1], RECORD[0]],
+        [RECORD[0]],
+        [*RECORD, RECORD[1]],
+        [],
+    ],
+    ids=["value", "nan", "shape", "order", "one less", "one more", "none"],
+)
+def test_every_kind_of_difference_is_found(train_digits: ModuleType, other: list[tuple[str, np.ndarray]]) -> None:
+    assert len(train_digits.differences("gradients", RECORD, other)) == 1
+
+
+def test_a_difference_gives_exit_status_1(
+    train_digits: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def train(mode: str, *arguments: object) -> object:
+        run = train_digits.Run(mode, step_seconds=[0.001])
+        run.hook_calls = [("features", np.ones(3) * (1 if mode == "eager" else 2))]
+        return run
+
+    monkeypatch.setattr(train_digits, "train", train)
+    monkeypatch.setattr(sys, "argv", ["train_digits.py"])
+    assert train_digits.main() == 1
+    assert "THE MODES DIFFER in 1 places, first hook calls: number 0 (features)" in capsys.readouterr().out

@@ -1,0 +1,67 @@
+"""What `import d2s` gives, how long it takes, and what it brings along."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import d2s
+
+ROOT = Path(__file__).parent.parent
+
+
+def python(program: str) -> str:
+    command = [sys.executable, "-W", "error", "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def test_import_takes_less_than_300_ms() -> None:
+    program = "import time; begin = time.process_time(); import d2s; print(time.process_time() - begin)"
+    assert min(float(python(program)) for _ in range(3)) < 0.3
+
+
+def test_import_brings_the_three_dependencies_at_most() -> None:
+    loaded = python("import sys; before = set(sys.modules); import d2s; print(*(set(sys.modules) - before))").split()
+    outside = {name.partition(".")[0] for name in loaded} - set(sys.stdlib_module_names)
+    assert {name for name in outside if not name.startswith("_")} <= {"d2s", "numpy", "gast", "astor", "cython_runtime"}
+
+
+def test_every_public_name_exists_once() -> None:
+    assert len(d2s.__all__) == len(set(d2s.__all__))
+    assert [name for name in d2s.__all__ if not hasattr(d2s, name)] == []
+
+
+def test_names_that_paddle_programs_use() -> None:
+    names = """
+        to_tensor Tensor no_grad enable_grad set_grad_enabled is_grad_enabled grad seed set_device get_device CPUPlace
+        in_dynamic_mode enable_static disable_static nn optimizer io autograd save load jit static to_static ParamAttr
+        float32 float64 int64 bool zeros ones full arange matmul reshape concat stack where
+    """.split()
+    assert [name for name in names if name not in d2s.__all__] == []
+
+
+@pytest.mark.parametrize("name", ["bool", "uint8", "int64", "float16", "float32", "float64", "complex64"])
+def test_dtypes_are_numpys(name: str) -> None:
+    assert getattr(d2s, name) == np.dtype(name)
+    assert d2s.zeros([1], getattr(d2s, name)).dtype == name
+
+
+def test_the_cpu_is_the_only_device() -> None:
+    assert d2s.get_device() == "cpu"
+    assert d2s.set_device("cpu") == d2s.CPUPlace() == d2s.set_device(d2s.CPUPlace())
+    assert repr(d2s.CPUPlace()) == "Place(cpu)"
+    assert not d2s.is_compiled_with_cuda()
+    with pytest.raises(ValueError, match="CPU only.*'gpu:0'"):
+        d2s.set_device("gpu:0")
+
+
+@pytest.mark.parametrize("command", [["ruff", "check"], ["mypy"]], ids=lambda command: command[0])
+def test_static_checks_find_nothing(command: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
