@@ -192,7 +192,7 @@ class StaticInterpreter:
     def to_tensor(self, data: Any, dtype: Any, stop_gradient: bool) -> Variable:
         """`d2s.to_tensor` while a Program is built: a constant, or a copy of a symbolic value."""
         from d2s.ops.creation import assign
-        from d2s.ops.shape import stack
+        from d2s.ops.joining import stack
 
         if isinstance(data, ObjectVariable):
             spec_dtype = {float: np.dtype("float32"), bool: np.dtype(bool)}.get(
