@@ -11,8 +11,14 @@ from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError
 from d2s.ops.annotations import Array, Tensor
+from d2s.ops.arithmetic import minimum
 from d2s.ops.elementwise import broadcast, require_floating, ufunc_op
+from d2s.ops.exponential import exp, expm1, log1p
+from d2s.ops.joining import chunk
 from d2s.ops.promotion import floating, tensor_or_array
+from d2s.ops.rounding import abs
+from d2s.ops.selection import clip, where
+from d2s.ops.shape import reshape
 
 tanh_op = ufunc_op(np.tanh, saves=("out",))
 tanh_op.vjp(lambda g, out, x: g * (1 - out * out))
@@ -64,3 +70,109 @@ def sigmoid(x: Tensor, name: str | None = None) -> Tensor:
 def relu(x: Tensor, name: str | None = None) -> Tensor:
     """The larger of `x` and 0; its gradient at 0 is 0."""
     return bind(relu_op, tensor_or_array(x))
+
+
+def relu6(x: Tensor, name: str | None = None) -> Tensor:
+    """`x` cut to ``[0, 6]``."""
+    return clip(x, 0.0, 6.0)
+
+
+def hardtanh(x: Tensor, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Tensor:
+    """`x` cut to ``[min, max]``."""
+    return clip(x, min, max)
+
+
+def hardsigmoid(x: Tensor, slope: float = 0.1666667, offset: float = 0.5, name: str | None = None) -> Tensor:
+    """``slope * x + offset`` cut to ``[0, 1]``."""
+    return clip(floating(x) * slope + offset, 0.0, 1.0)
+
+
+def hardswish(x: Tensor, name: str | None = None) -> Tensor:
+    """``x * clip(x + 3, 0, 6) / 6``."""
+    return x * clip(x + 3, 0.0, 6.0) / 6
+
+
+def leaky_relu(x: Tensor, negative_slope: float = 0.01, name: str | None = None) -> Tensor:
+    """`x` where it is positive, ``negative_slope * x`` elsewhere."""
+    x = floating(x)
+    return where(x > 0, x, x * negative_slope)
+
+
+def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None = None) -> Tensor:
+    """`leaky_relu` with a learned slope, one for all or one per channel."""
+    if weight.size != 1:
+        channel = 1 if data_format.startswith("NC") else x.ndim - 1
+        weight = reshape(weight, [-1 if axis == channel else 1 for axis in range(x.ndim)])
+    return where(x > 0, x, x * weight)
+
+
+def elu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
+    """`x` where it is positive, ``alpha * (exp(x) - 1)`` elsewhere."""
+    x = floating(x)
+    return where(x > 0, x, expm1(minimum(x, 0)) * alpha)
+
+
+def celu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
+    """`x` where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere."""
+    x = floating(x)
+    return where(x > 0, x, expm1(minimum(x, 0) / alpha) * alpha)
+
+
+def selu(
+    x: Tensor, scale: float = 1.0507009873554805, alpha: float = 1.6732632423543772, name: str | None = None
+) -> Tensor:
+    """`elu` times `scale`; with the defaults, layers keep mean 0 and variance 1."""
+    return elu(x, alpha) * scale
+
+
+def softplus(x: Tensor, beta: float = 1, threshold: float = 20, name: str | None = None) -> Tensor:
+    """``log(1 + exp(beta * x)) / beta``, and `x` itself where ``beta * x`` exceeds `threshold`."""
+    x = floating(x)
+    scaled = x * beta
+    return where(scaled > threshold, x, -log_sigmoid(-scaled) / beta)
+
+
+def log_sigmoid(x: Tensor, name: str | None = None) -> Tensor:
+    """``log(sigmoid(x))``, finite for every finite `x`."""
+    x = floating(x)
+    return minimum(x, 0) - log1p(exp(-abs(x)))
+
+
+def softsign(x: Tensor, name: str | None = None) -> Tensor:
+    """``x / (1 + abs(x))``."""
+    return x / (abs(x) + 1)
+
+
+def silu(x: Tensor, name: str | None = None) -> Tensor:
+    """``x * sigmoid(x)``."""
+    x = floating(x)
+    return x * sigmoid(x)
+
+
+swish = silu
+
+
+def mish(x: Tensor, name: str | None = None) -> Tensor:
+    """``x * tanh(softplus(x))``."""
+    return x * tanh(softplus(x))
+
+
+def tanhshrink(x: Tensor, name: str | None = None) -> Tensor:
+    """``x - tanh(x)``."""
+    return x - tanh(x)
+
+
+def hardshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Tensor:
+    """0 where ``abs(x) <= threshold``, `x` elsewhere."""
+    return where(abs(x) > threshold, x, 0)
+
+
+def softshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Tensor:
+    """`x` moved towards 0 by `threshold`, and 0 where it is nearer."""
+    return x - clip(x, -threshold, threshold)
+
+
+def glu(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
+    """The first half of `x` along `axis` times the sigmoid of the second."""
+    value, gate = chunk(x, 2, axis)
+    return value * sigmoid(gate)

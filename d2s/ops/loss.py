@@ -7,13 +7,13 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
-from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
+from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.arithmetic import subtract
 from d2s.ops.axes import axis_index, sizes_agree
 from d2s.ops.casting import cast
 from d2s.ops.comparison import not_equal
-from d2s.ops.encoding import one_hot
+from d2s.ops.encoding import class_index_op, one_hot
 from d2s.ops.exponential import log, square
 from d2s.ops.gathering import take_along_axis
 from d2s.ops.indexing import getitem
@@ -42,12 +42,7 @@ def _infer_cross_entropy(logits: TensorSpec, label: TensorSpec, *, ignore_index:
 def _checked_labels(label: Array, classes: int, ignore_index: int) -> tuple[Array, Array]:
     """Labels with 0 in place of ignored ones, and which are not ignored."""
     valid = label != ignore_index
-    label = np.where(valid, label, 0)
-    # As unsigned numbers, negative labels are too large as well.
-    if label.size and label.astype(np.uint64).max() >= classes:
-        wrong = label[(label < 0) | (label >= classes)][0]
-        raise IndexOutOfRangeError(f"label {wrong} is out of range for {classes} classes")
-    return label, valid
+    return class_index_op.forward(np.where(valid, label, 0), classes=classes), valid
 
 
 @define_op("softmax_cross_entropy", infer=_infer_cross_entropy, saves=("logits", "label"))

@@ -1,0 +1,242 @@
+"""Normalisation: every layer of this kind is one op, `standardize`, on other axes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import bind
+from d2s.core.op import define_op
+from d2s.core.spec import TensorSpec
+from d2s.errors import DTypeError, ShapeError
+from d2s.ops.annotations import Array, Tensor
+from d2s.ops.axes import axis_indices, integers, sizes_agree
+from d2s.ops.exponential import rsqrt, square
+from d2s.ops.promotion import floating
+from d2s.ops.reduction import mean
+from d2s.ops.shape import reshape
+
+Axes = tuple[int, ...]
+
+
+def _infer_standardize(x: TensorSpec, *, axis: Axes, epsilon: float) -> TensorSpec:
+    axis_indices(axis, x.ndim)
+    if x.dtype.kind != "f":
+        raise DTypeError(f"normalisation is defined for floating point tensors, got {x.dtype.name}")
+    return x
+
+
+def _centred(x: Array, axis: Axes, epsilon: float) -> tuple[Array, Array]:
+    """`x` minus its mean, and one over its standard deviation."""
+    count = x.dtype.type(math.prod(x.shape[one] for one in axis))
+    centred = x - np.add.reduce(x, axis=axis, keepdims=True) / count
+    variance = np.add.reduce(centred * centred, axis=axis, keepdims=True) / count
+    return centred, 1 / np.sqrt(variance + x.dtype.type(epsilon))
+
+
+@define_op("standardize", infer=_infer_standardize, saves=("x",))
+def standardize_op(x: Array, *, axis: Axes, epsilon: float) -> Array:
+    """Minus the mean, over the standard deviation: (x - mean) / sqrt(variance + epsilon), over the given axes."""
+    result, scale = _centred(x, axis, epsilon)
+    result *= scale
+    return result
+
+
+standardize_op.vjp(
+    lambda g, out, x, *, axis, epsilon: bind(standardize_gradient_op, g, x, axis=axis, epsilon=epsilon)
+)
+
+
+@define_op("standardize_gradient", infer=lambda g, x, *, axis, epsilon: x, saves=("g", "x"))
+def standardize_gradient_op(g: Array, x: Array, *, axis: Axes, epsilon: float) -> Array:
+    """The gradient of standardize: what is left of g without its mean and its part along the result, scaled."""
+    count = x.dtype.type(math.prod(x.shape[one] for one in axis))
+    result, scale = _centred(x, axis, epsilon)
+    result *= scale
+    along = np.add.reduce(g * result, axis=axis, keepdims=True) / count
+    result *= -along
+    result += g
+    result -= np.add.reduce(g, axis=axis, keepdims=True) / count
+    result *= scale
+    return result
+
+
+def _second_order(a: Tensor, g: Tensor, x: Tensor, axis: Axes, epsilon: float) -> Tensor:
+    """Gradient of sum(a * standardize_gradient(g, x)) with respect to x, through the result and the scale."""
+    h = bind(standardize_op, x, axis=axis, epsilon=epsilon)
+    centred = x - mean(x, axis, True)
+    scale = rsqrt(mean(square(centred), axis, True) + epsilon)
+    a_along, g_along = mean(a * h, axis, True), mean(g * h, axis, True)
+    through_result = -scale * (a * g_along + g * a_along)
+    through_scale = mean(a * (g - mean(g, axis, True)), axis, True) - a_along * g_along
+    return bind(standardize_gradient_op, through_result, x, axis=axis, epsilon=epsilon) - square(scale) * h * through_scale
+
+
+standardize_gradient_op.vjp(
+    # The gradient is a symmetric function of g: its gradient is itself.
+    lambda a, out, g, x, *, axis, epsilon: bind(standardize_gradient_op, a, x, axis=axis, epsilon=epsilon),
+    lambda a, out, g, x, *, axis, epsilon: _second_order(a, g, x, axis, epsilon),
+)
+
+
+def standardize(x: Tensor, axis: Any, epsilon: float) -> Tensor:
+    """``(x - mean) / sqrt(variance + epsilon)`` over `axis`."""
+    x = floating(x)
+    axes = axis_indices(axis, x.ndim)
+    return bind(standardize_op, x, axis=tuple(range(x.ndim)) if axes is None else axes, epsilon=float(epsilon))
+
+
+def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    if weight is not None:
+        x = x * weight
+    return x if bias is None else x + bias
+
+
+def layer_norm(
+    x: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-05,
+    name: str | None = None,
+) -> Tensor:
+    """
+    Normalisation over the last axes.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., *normalized_shape)
+    normalized_shape : int or sequence of int
+    weight, bias : Tensor, shape `normalized_shape`, optional
+        Scale and shift of the result; flat ones are reshaped.
+    epsilon : float
+        Added to the variance.
+
+    Returns
+    -------
+    Tensor, of the shape of `x`
+
+    Raises
+    ------
+    ShapeError
+        If `x` does not end in `normalized_shape`.
+    """
+    sizes = integers(normalized_shape)
+    own = x.spec.shape[x.ndim - len(sizes) :]
+    if len(sizes) > x.ndim or not all(type(a) is not int or sizes_agree(a, b) for a, b in zip(sizes, own, strict=True)):
+        raise ShapeError(f"layer_norm over {list(sizes)} does not fit a tensor of shape {x.shape}")
+    parts = [part if part is None or part.ndim == len(sizes) else reshape(part, sizes) for part in (weight, bias)]
+    return _affine(standardize(x, list(range(x.ndim - len(sizes), x.ndim)), epsilon), *parts)
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    eps: float = 1e-05,
+    name: str | None = None,
+) -> Tensor:
+    """``x / sqrt(mean(x ** 2) + eps) * weight`` over the last axes; see `layer_norm`."""
+    axes = list(range(input.ndim - len(integers(normalized_shape)), input.ndim))
+    return _affine(input * rsqrt(mean(square(input), axes, True) + eps), weight, None)
+
+
+def _channel_shape(ndim: int, channel: int) -> list[int]:
+    return [-1 if axis == channel else 1 for axis in range(ndim)]
+
+
+def batch_norm(
+    x: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.9,
+    epsilon: float = 1e-05,
+    data_format: str = "NCHW",
+    use_global_stats: bool | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """
+    Normalisation of each channel over all other axes.
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, C, ...), or (B, ..., C) if `data_format` ends in "C"
+    running_mean, running_var : Tensor, shape (C,)
+        Statistics used outside training.  In training they are updated in place, as
+        ``momentum * running + (1 - momentum) * batch``.
+    weight, bias : Tensor, shape (C,), optional
+    training : bool
+    momentum, epsilon : float
+    data_format : str
+    use_global_stats : bool, optional
+        Use the running statistics; by default ``not training``.
+
+    Returns
+    -------
+    Tensor, of the shape of `x`
+    """
+    channel = x.ndim - 1 if data_format.endswith("C") and len(data_format) > 2 else 1
+    shape = _channel_shape(x.ndim, channel)
+    use_running = not training if use_global_stats is None else use_global_stats
+    if use_running:
+        scale = reshape(rsqrt(running_var + epsilon), shape)
+        result = (x - reshape(running_mean, shape)) * scale
+    else:
+        axes = [axis for axis in range(x.ndim) if axis != channel]
+        result = standardize(x, axes, epsilon)
+        values = x.detach()
+        batch_mean = mean(values, axes)
+        batch_var = mean(square(values - reshape(batch_mean, shape)), axes)
+        running_mean.set_value(running_mean.detach() * momentum + batch_mean * (1 - momentum))
+        running_var.set_value(running_var.detach() * momentum + batch_var * (1 - momentum))
+    parts = [None if part is None else reshape(part, shape) for part in (weight, bias)]
+    return _affine(result, *parts)
+
+
+def instance_norm(
+    x: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.9,
+    eps: float = 1e-05,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Tensor:
+    """Normalisation of each channel of each example, (B, C, ...), over the other axes."""
+    shape = _channel_shape(x.ndim, 1)
+    parts = [None if part is None else reshape(part, shape) for part in (weight, bias)]
+    return _affine(standardize(x, list(range(2, x.ndim)), eps), *parts)
+
+
+def group_norm(
+    x: Tensor,
+    num_groups: int,
+    epsilon: float = 1e-05,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Tensor:
+    """
+    Normalisation of each group of channels of each example.
+
+    Raises
+    ------
+    ShapeError
+        If the channels of `x`, (B, C, ...), cannot be split evenly.
+    """
+    sizes = x.shape
+    if isinstance(sizes[1], int) and sizes[1] % num_groups:
+        raise ShapeError(f"group_norm: {sizes[1]} channels cannot be split into {num_groups} groups")
+    grouped = reshape(x, [sizes[0], num_groups, -1])
+    shape = _channel_shape(x.ndim, 1)
+    parts = [None if part is None else reshape(part, shape) for part in (weight, bias)]
+    return _affine(reshape(standardize(grouped, 2, epsilon), sizes), *parts)

@@ -1,0 +1,290 @@
+"""Pooling over windows of the last one or two axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import bind
+from d2s.core.op import define_op
+from d2s.core.spec import Shape, TensorSpec
+from d2s.errors import DTypeError, ShapeError
+from d2s.ops.annotations import Array, Tensor
+from d2s.ops.creation import ones
+from d2s.ops.joining import stack
+from d2s.ops.products import matmul
+from d2s.ops.reduction import max as largest
+from d2s.ops.shape import squeeze, transpose, unsqueeze
+from d2s.ops.window_arguments import padding_of, pair
+from d2s.ops.windows import Window, padded, windowed_shape, without_padding
+
+
+def _infer_pool(x: TensorSpec, *, window: Window) -> TensorSpec:
+    if x.dtype.kind != "f":
+        raise DTypeError(f"pooling is defined for floating point tensors, got {x.dtype.name}")
+    return TensorSpec(windowed_shape(x.shape, window, "pooling"), x.dtype)
+
+
+def _output_sizes(x: Array, window: Window) -> tuple[int, int]:
+    rows, columns = window.output_sizes(*x.shape[2:])
+    assert isinstance(rows, int)
+    assert isinstance(columns, int)
+    return rows, columns
+
+
+@define_op("max_pool2d", infer=_infer_pool, saves=("x", "out"))
+def max_pool2d_op(x: Array, *, window: Window) -> Array:
+    """Largest element of each window."""
+    rows, columns = _output_sizes(x, window)
+    source = padded(x, window, -np.inf)
+    views = (source[:, :, vertical, horizontal] for vertical, horizontal in window.slices(rows, columns))
+    result = next(views).copy(order="K")
+    for view in views:
+        np.maximum(result, view, out=result)
+    return result
+
+
+def _winners(x: Array, out: Array, window: Window) -> Any:
+    """For each place in the kernel: its slices, and where it holds the first largest element of the window."""
+    source = padded(x, window, -np.inf)
+    undecided = np.ones_like(out, dtype=bool)
+    for vertical, horizontal in window.slices(*out.shape[2:]):
+        wins = source[:, :, vertical, horizontal] == out
+        wins &= undecided
+        undecided ^= wins
+        yield (slice(None), slice(None), vertical, horizontal), wins
+
+
+@define_op("unpool2d", infer=lambda g, x, out, *, window: x, saves=("x", "pooled"))
+def unpool2d_op(g: Array, x: Array, pooled: Array, *, window: Window) -> Array:
+    """`g` sent back to the element of `x` that won each window."""
+    result = padded(np.zeros_like(x), window)
+    for place, wins in _winners(x, pooled, window):
+        result[place] += g * wins
+    return without_padding(result, window)
+
+
+@define_op("pick2d", infer=lambda a, x, pooled, *, window: pooled, saves=("x", "pooled"))
+def pick2d_op(a: Array, x: Array, pooled: Array, *, window: Window) -> Array:
+    """The element of `a` at the place that won each window of `x`."""
+    source = padded(a, window)
+    result = np.zeros_like(pooled)
+    for place, wins in _winners(x, pooled, window):
+        result += source[place] * wins
+    return result
+
+
+max_pool2d_op.vjp(lambda g, out, x, *, window: bind(unpool2d_op, g, x, out, window=window))
+unpool2d_op.vjp(lambda a, out, g, x, pooled, *, window: bind(pick2d_op, a, x, pooled, window=window))
+pick2d_op.vjp(lambda g, out, a, x, pooled, *, window: bind(unpool2d_op, g, x, pooled, window=window))
+
+
+@define_op("window_sum", infer=_infer_pool)
+def window_sum_op(x: Array, *, window: Window) -> Array:
+    """Sum over each window."""
+    rows, columns = _output_sizes(x, window)
+    source = padded(x, window)
+    views = (source[:, :, vertical, horizontal] for vertical, horizontal in window.slices(rows, columns))
+    result = next(views).copy(order="K")
+    for view in views:
+        result += view
+    return result
+
+
+def _infer_window_spread(g: TensorSpec, *, window: Window, shape: Shape) -> TensorSpec:
+    return TensorSpec(shape, g.dtype)
+
+
+@define_op("window_spread", infer=_infer_window_spread)
+def window_spread_op(g: Array, *, window: Window, shape: tuple[int, ...]) -> Array:
+    """Each element added to all places of its window, in an image of `shape`."""
+    result = padded(np.zeros(shape, g.dtype), window)
+    for vertical, horizontal in window.slices(*g.shape[2:]):
+        result[:, :, vertical, horizontal] += g
+    return without_padding(result, window)
+
+
+window_sum_op.vjp(lambda g, out, x, *, window: bind(window_spread_op, g, window=window, shape=tuple(x.shape)))
+window_spread_op.vjp(lambda g, out, x, *, window, shape: bind(window_sum_op, g, window=window))
+
+
+def _window(x: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool) -> Window:
+    kernel = pair(kernel_size, "kernel_size")
+    strides = kernel if stride is None else pair(stride, "stride")
+    top, bottom, left, right = padding_of(padding, x.shape[2:], kernel, strides, (1, 1))
+    if ceil_mode:
+        # More room at the far ends, for windows that start inside and end outside.
+        bottom += _missing(x.shape[2] + top + bottom, kernel[0], strides[0], x.shape[2] + top)
+        right += _missing(x.shape[3] + left + right, kernel[1], strides[1], x.shape[3] + left)
+    return Window(kernel, strides, (top, bottom, left, right))
+
+
+def _missing(size: int, kernel: int, stride: int, inside: int) -> int:
+    steps = -(-(size - kernel) // stride)
+    if steps * stride >= inside:
+        steps -= 1
+    return max(0, steps * stride + kernel - size)
+
+
+def max_pool2d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    return_mask: bool = False,
+    ceil_mode: bool = False,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Tensor:
+    """
+    Largest element of each window.
+
+    Parameters
+    ----------
+    x : Tensor, shape (B, C, H, W)
+    kernel_size : int or pair of int
+    stride : int or pair of int, optional
+        By default the size of the kernel.
+    padding : as in `conv2d`
+        Padded places never win.
+    return_mask : bool
+        Must be False.
+    ceil_mode : bool
+        Count windows that reach over the far end too.
+    data_format : {"NCHW", "NHWC"}
+
+    Returns
+    -------
+    Tensor, shape (B, C, OH, OW)
+        The first of equal elements gets the gradient.
+    """
+    if return_mask:
+        raise NotImplementedError("max_pool2d with return_mask=True is not supported")
+    if data_format == "NHWC":
+        x = transpose(x, (0, 3, 1, 2))
+    result = bind(max_pool2d_op, x, window=_window(x, kernel_size, stride, padding, ceil_mode))
+    return transpose(result, (0, 2, 3, 1)) if data_format == "NHWC" else result
+
+
+def avg_pool2d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    exclusive: bool = True,
+    divisor_override: float | None = None,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Tensor:
+    """
+    Mean of each window; see `max_pool2d`.
+
+    Parameters
+    ----------
+    exclusive : bool
+        Do not count padded places.
+    divisor_override : float, optional
+        Divide the sum by this instead of the number of places.
+    """
+    if data_format == "NHWC":
+        x = transpose(x, (0, 3, 1, 2))
+    window = _window(x, kernel_size, stride, padding, ceil_mode)
+    total = bind(window_sum_op, x, window=window)
+    if divisor_override is not None:
+        result = total / divisor_override
+    elif any(window.padding) and (exclusive or ceil_mode):
+        counts = ones([1, 1, *x.shape[2:]], x.dtype)
+        result = total / bind(window_sum_op, counts, window=window)
+    else:
+        result = total / (window.kernel[0] * window.kernel[1])
+    return transpose(result, (0, 2, 3, 1)) if data_format == "NHWC" else result
+
+
+def _flat(value: Any) -> tuple[int, int]:
+    return 1, int(value[0] if isinstance(value, list | tuple) else value)
+
+
+def _flat_padding(padding: Any) -> Any:
+    if isinstance(padding, str):
+        return padding
+    ends = list(padding) if isinstance(padding, list | tuple) else [padding]
+    return 0, 0, int(ends[0]), int(ends[-1])
+
+
+def max_pool1d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    return_mask: bool = False,
+    ceil_mode: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Largest element of each window of the last axis of (B, C, L); see `max_pool2d`."""
+    strides = None if stride is None else _flat(stride)
+    result = max_pool2d(
+        unsqueeze(x, 2), _flat(kernel_size), strides, _flat_padding(padding), return_mask, ceil_mode
+    )
+    return squeeze(result, 2)
+
+
+def avg_pool1d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    exclusive: bool = True,
+    ceil_mode: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Mean of each window of the last axis of (B, C, L); see `avg_pool2d`."""
+    strides = None if stride is None else _flat(stride)
+    result = avg_pool2d(unsqueeze(x, 2), _flat(kernel_size), strides, _flat_padding(padding), ceil_mode, exclusive)
+    return squeeze(result, 2)
+
+
+def _bins(size: Any, count: Any) -> list[tuple[int, int]]:
+    """The ranges of an adaptive pooling: `count` ranges that cover `size` elements, overlapping if need be."""
+    if not isinstance(size, int):
+        raise ShapeError("adaptive pooling needs sizes that are known")
+    return [(index * size // count, -(-(index + 1) * size // count)) for index in range(count)]
+
+
+def _averaging(size: Any, count: Any, dtype: Any) -> Array:
+    """Matrix (count, size) that takes the mean of each range."""
+    matrix = np.zeros((count, size), dtype)
+    for row, (start, stop) in enumerate(_bins(size, count)):
+        matrix[row, start:stop] = 1 / (stop - start)
+    return matrix
+
+
+def adaptive_avg_pool2d(x: Tensor, output_size: Any, data_format: str = "NCHW", name: str | None = None) -> Tensor:
+    """Means over ranges that divide the last two axes into `output_size` parts (None: keep that size)."""
+    if data_format == "NHWC":
+        x = transpose(x, (0, 3, 1, 2))
+    rows, columns = pair(output_size, "output_size")
+    if rows is not None:
+        x = matmul(_averaging(x.shape[2], rows, x.dtype), x)
+    if columns is not None:
+        x = matmul(x, _averaging(x.shape[3], columns, x.dtype).T)
+    return transpose(x, (0, 2, 3, 1)) if data_format == "NHWC" else x
+
+
+def adaptive_avg_pool1d(x: Tensor, output_size: int, name: str | None = None) -> Tensor:
+    """Means over ranges that divide the last axis of (B, C, L) into `output_size` parts."""
+    return matmul(x, _averaging(x.shape[2], output_size, x.dtype).T)
+
+
+def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Tensor:
+    """Largest elements of ranges that divide the last two axes into `output_size` parts."""
+    if return_mask:
+        raise NotImplementedError("adaptive_max_pool2d with return_mask=True is not supported")
+    rows, columns = pair(output_size, "output_size")
+    vertical, horizontal = _bins(x.shape[2], rows or x.shape[2]), _bins(x.shape[3], columns or x.shape[3])
+    lines = [
+        stack([largest(x[:, :, top:bottom, left:right], [2, 3]) for left, right in horizontal], -1)
+        for top, bottom in vertical
+    ]
+    return stack(lines, -2)

@@ -1,0 +1,210 @@
+"""Spread, norms and quantiles: compositions, but for the norm, whose slope at 0 is made 0."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import bind
+from d2s.core.op import define_op
+from d2s.core.spec import TensorSpec
+from d2s.errors import DTypeError
+from d2s.ops.annotations import Array, Axis, Tensor
+from d2s.ops.axes import axis_index, axis_indices, reduced_shape
+from d2s.ops.casting import cast
+from d2s.ops.comparison import equal, isnan, not_equal
+from d2s.ops.exponential import sqrt, square
+from d2s.ops.gathering import index_select
+from d2s.ops.joining import stack
+from d2s.ops.promotion import floating
+from d2s.ops.reduction import any, max, mean, min, spread, sum
+from d2s.ops.rounding import abs
+from d2s.ops.selection import where
+from d2s.ops.shape import reshape, squeeze
+from d2s.ops.sorting import sort
+
+
+def _infer_norm(x: TensorSpec, *, axis: tuple[int, ...] | None, keepdim: bool) -> TensorSpec:
+    if x.dtype.kind != "f":
+        raise DTypeError(f"norm is defined for floating point tensors, got {x.dtype.name}")
+    return TensorSpec(reduced_shape(x.shape, axis_indices(axis, x.ndim), keepdim), x.dtype)
+
+
+@define_op("euclidean_norm", infer=_infer_norm, saves=("x", "out"))
+def euclidean_norm_op(x: Array, *, axis: tuple[int, ...] | None, keepdim: bool) -> Any:
+    """Root of the sum of squares."""
+    return np.sqrt(np.add.reduce(np.square(x), axis=axis, keepdims=keepdim))
+
+
+def _norm_gradient(g: Tensor, out: Tensor, x: Tensor, axis: Any, keepdim: bool) -> Tensor:
+    # At 0 every element of x is 0: any finite quotient makes the slope 0.
+    safe = out + cast(equal(out, 0), out.dtype)
+    return x * spread(g / safe, x.spec.shape, axis, keepdim)
+
+
+euclidean_norm_op.vjp(lambda g, out, x, *, axis, keepdim: _norm_gradient(g, out, x, axis, keepdim))
+
+
+def _count(x: Tensor, axis: Axis) -> Any:
+    axes = axis_indices(axis, x.ndim)
+    sizes = x.shape
+    total = 1
+    for place in range(x.ndim) if axes is None else axes:
+        total = total * sizes[place]
+    return total
+
+
+def var(
+    x: Tensor, axis: Axis = None, unbiased: bool | None = None, keepdim: bool = False, name: str | None = None,
+    *, correction: float = 1,
+) -> Tensor:
+    """
+    Variance over axes.
+
+    Parameters
+    ----------
+    x : Tensor
+    axis : int or sequence of int, optional
+        All axes if left out.
+    unbiased : bool, optional
+        Divide by the number of elements less one (True) or by their number (False).
+    keepdim : bool
+    correction : float
+        What is taken off the number of elements, if `unbiased` is left out.
+
+    Returns
+    -------
+    Tensor
+        NaN where the divisor is 0.
+    """
+    x = floating(x)
+    less = correction if unbiased is None else int(unbiased)
+    squares = sum(square(x - mean(x, axis, True)), axis, keepdim=keepdim)
+    return squares / (_count(x, axis) - less)
+
+
+def std(
+    x: Tensor, axis: Axis = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None
+) -> Tensor:
+    """Standard deviation over axes: the root of `var`."""
+    return sqrt(var(x, axis, unbiased, keepdim))
+
+
+def norm(
+    x: Tensor, p: Any = None, axis: Axis = None, keepdim: bool = False, name: str | None = None
+) -> Tensor:
+    """
+    Norm of all elements, or over axes.
+
+    Parameters
+    ----------
+    x : Tensor
+    p : float, inf, -inf or "fro", optional
+        Power; 2 (the same as "fro") if left out.  0 counts elements that are not 0.
+    axis : int or sequence of int, optional
+    keepdim : bool
+
+    Returns
+    -------
+    Tensor
+        The gradient of the 2-norm at 0 is 0.
+    """
+    x = floating(x)
+    if p is None or p == "fro" or p == 2:
+        return bind(euclidean_norm_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+    if p == math.inf:
+        return max(abs(x), axis, keepdim)
+    if p == -math.inf:
+        return min(abs(x), axis, keepdim)
+    if p == 0:
+        return sum(cast(not_equal(x, 0), x.dtype), axis, keepdim=keepdim)
+    if p == 1:
+        return sum(abs(x), axis, keepdim=keepdim)
+    if not isinstance(p, int | float):
+        raise DTypeError(f"norm needs a number or 'fro' as p, got {p!r}")
+    return sum(abs(x) ** p, axis, keepdim=keepdim) ** (1 / p)
+
+
+def dist(x: Tensor, y: Tensor, p: float = 2, name: str | None = None) -> Tensor:
+    """The `p`-norm of ``x - y``."""
+    return norm(x - y, p)
+
+
+def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
+    """`x` over its `p`-norm along `axis`, or over `epsilon` where that is larger."""
+    return x / norm(x, p, axis, True).maximum(epsilon)
+
+
+def median(x: Tensor, axis: int | None = None, keepdim: bool = False, mode: str = "avg", name: str | None = None) -> Tensor:
+    """
+    Middle element over an axis, or over all elements; NaN if one is NaN.
+
+    Parameters
+    ----------
+    x : Tensor
+    axis : int, optional
+    keepdim : bool
+    mode : {"avg", "min"}
+        Of two middle elements take the mean, or the smaller.
+
+    Returns
+    -------
+    Tensor
+    """
+    return quantile(x, 0.5, axis, keepdim, "linear" if mode == "avg" else "lower")
+
+
+def quantile(
+    x: Tensor, q: Any, axis: Any = None, keepdim: bool = False, interpolation: str = "linear", name: str | None = None
+) -> Tensor:
+    """
+    The value below which the share `q` of the elements lies; NaN if one is NaN.
+
+    Parameters
+    ----------
+    x : Tensor
+    q : float or sequence of float, in ``[0, 1]``
+        A sequence adds a first axis to the result.
+    axis : int, optional
+        All elements if left out.
+    keepdim : bool
+    interpolation : {"linear", "lower", "higher", "midpoint", "nearest"}
+        Between the two elements next to the place sought.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        If a share lies outside [0, 1], or `interpolation` is another word.
+    """
+    if isinstance(q, list | tuple):
+        return stack([quantile(x, share, axis, keepdim, interpolation) for share in q])
+    if not 0 <= q <= 1:
+        raise ValueError(f"quantile needs shares in [0, 1], got {q}")
+    x = floating(x)
+    ndim = x.ndim
+    if axis is None:
+        x, place = reshape(x, [-1]), 0
+    else:
+        place = axis_index(axis, ndim)
+    ordered = sort(x, place)
+    position = q * (ordered.shape[place] - 1)
+    below = math.floor(position)
+    above = math.ceil(position)
+    weights = {
+        "linear": position - below, "lower": 0.0, "higher": 1.0, "midpoint": 0.5, "nearest": round(position) - below
+    }
+    if interpolation not in weights:
+        raise ValueError(f"interpolation must be one of {', '.join(weights)}, got {interpolation!r}")
+    share = weights[interpolation]
+    low, high = (index_select(ordered, np.asarray([at]), place) for at in (below, above))
+    found = low * (1 - share) + high * share if 0 < share < 1 else high if share else low
+    found = where(any(isnan(x), place, True), math.nan, found)
+    if axis is None:
+        return reshape(found, [1] * ndim if keepdim else [])
+    return found if keepdim else squeeze(found, place)
