@@ -53,9 +53,9 @@ class HookList:
     __slots__ = ("hooks",)
 
     def __init__(self) -> None:
-        self.hooks: dict[int, Callable[[Any], Any]] = {}
+        self.hooks: dict[int, Callable[..., Any]] = {}
 
-    def add(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+    def add(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Register `hook`; raises TypeError if it cannot be called."""
         if not callable(hook):
             raise TypeError(f"a gradient hook must be callable, got {type(hook).__name__}")

@@ -106,7 +106,9 @@ class Op:
             found = self._reads[wanted] = inputs, self.saves_out and -1 in names
         return found
 
-    def gradients(self, g: Any, out: Any, inputs: Sequence[Any], attrs: dict[str, Any], needs: Sequence[bool]) -> list[Any]:
+    def gradients(
+        self, g: Any, out: Any, inputs: Sequence[Any], attrs: dict[str, Any], needs: Sequence[bool]
+    ) -> list[Any]:
         """Gradients of the inputs, None where `needs` is False or the op has no rule there."""
         if self.joint_rule is not None:
             found = self.joint_rule(g, out, *inputs, needs=tuple(needs), **attrs)
@@ -139,7 +141,8 @@ def _positions_read(rule: Rule, count: int) -> set[int]:
             names = instruction.argval
             read.update(names if isinstance(names, tuple) else (names,))
     # A rule is called with (g, out, *inputs).
-    return {position - 2 for position, name in enumerate(code.co_varnames[: code.co_argcount]) if name in read} & everything
+    positions = {index - 2 for index, name in enumerate(code.co_varnames[: code.co_argcount]) if name in read}
+    return positions & everything
 
 
 def _op_by_name(name: str) -> Op:

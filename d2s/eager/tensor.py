@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from d2s.core.hooks import RemovableHandle
 from d2s.core.interpreter import TensorBase, state
-from d2s.core.spec import DType, TensorSpec, is_floating
+from d2s.core.spec import is_floating
 from d2s.eager import views
 from d2s.eager.arrays import as_array
-from d2s.eager.tape import Edge, InteriorNode, LeafNode, Node, Retain
+from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.values import TensorValues
 from d2s.errors import DTypeError, HookError, ShapeError
 from d2s.ops.creation import detach
 from d2s.ops.indexing import with_item
 from d2s.ops.methods import TensorMethods
+
+if TYPE_CHECKING:
+    from d2s.eager.interpreter import EagerInterpreter
 
 
 class Tensor(TensorValues, TensorMethods, TensorBase):
@@ -26,6 +29,8 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
     Made by `d2s.to_tensor`, by creation functions and by ops.  `stop_gradient=True`, the default of `to_tensor`,
     means that no gradient is wanted.
     """
+
+    interpreter: EagerInterpreter
 
     __slots__ = ("__dict__", "__weakref__", "_index", "_leaf", "_node", "_sharing", "_stop_gradient", "data", "version")
 
@@ -48,32 +53,12 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
     # --- what it is -------------------------------------------------------------------------------------------
 
     @property
-    def shape(self) -> list[int]:
-        """Sizes of the axes, as a list."""
-        return list(self.data.shape)
-
-    @property
-    def dtype(self) -> DType:
-        """Element type, a NumPy dtype."""
-        return self.data.dtype
-
-    @property
-    def spec(self) -> TensorSpec:
-        """Shape and dtype."""
-        return TensorSpec(self.data.shape, self.data.dtype)
-
-    @property
-    def place(self) -> str:
-        """Where the data is: always the CPU."""
-        return "Place(cpu)"
-
-    @property
     def is_leaf(self) -> bool:
         """True if the tensor was made by the user, not by a recorded op."""
         return self._node is None
 
     @property
-    def stop_gradient(self) -> bool:  # type: ignore[override]
+    def stop_gradient(self) -> bool:
         """True if no gradient flows into this tensor.  Read when an op runs; setting it later changes no graph."""
         return self._stop_gradient
 
@@ -220,8 +205,8 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
     def retain_grads(self) -> None:
         """Keep `.grad` of an intermediate tensor too, as it is after the hooks registered so far; it accumulates."""
         node = self._node
-        if node is not None and not self._stop_gradient and not node.is_retaining(self._index):
-            node.hook_list(self._index).add(Retain(node, self._index))
+        if node is not None and not self._stop_gradient:
+            node.retain(self._index)
 
     def detach(self) -> Tensor:
         """The same values without history, with ``stop_gradient=True``; a write to one is seen in the other."""
@@ -241,7 +226,10 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
         ValueError
             If the tensor is a leaf that requires a gradient, and grad mode is on.
         """
-        if not state.grad_enabled or (self._stop_gradient and new._stop_gradient):
+        if not isinstance(new, Tensor):
+            # Inside a function that is being traced: the write becomes part of its Program.
+            new.interpreter.lift(self)._assign_version(new)
+        elif not state.grad_enabled or (self._stop_gradient and new._stop_gradient):
             views.write_data(self, new.data)
         elif new._stop_gradient:
             # Nothing of the value before is left: the gradient that reaches it is zero.
@@ -252,6 +240,9 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
 
     def set_value(self, value: Any) -> None:
         """Replace the values; the shape must be the same, other dtypes are cast.  Hooks and `.grad` stay."""
+        if isinstance(value, TensorBase) and not isinstance(value, Tensor):
+            value.interpreter.lift(self).set_value(value)  # type: ignore[attr-defined]
+            return
         array = as_array(value)
         if array.shape != self.data.shape:
             raise ShapeError(f"set_value needs shape {self.shape}, got {list(array.shape)}")

@@ -16,6 +16,7 @@ import numpy as np
 
 from d2s.core.interpreter import state, use_interpreter
 from d2s.core.spec import default_dtype
+from d2s.core.structure import STRUCTURE
 from d2s.errors import D2SError, SourceError
 from d2s.jit.run_program import CallNode, Run
 from d2s.jit.trace import Traced, trace
@@ -51,7 +52,9 @@ class ConcreteProgram:
         self.traced = traced
         self.grad_mode = grad_mode
         self.dtype = default_dtype()
-        self.check = traced.guards.compiled()
+        self._check = traced.guards.live_check()
+        self._check_structure = traced.guards.structural_check()
+        self._structure_version = -1
 
     @property
     def main_program(self) -> Program:
@@ -75,7 +78,14 @@ class ConcreteProgram:
 
     def matches(self, args: dict[str, Any]) -> bool:
         """True if this Program may run for these arguments."""
-        return self.grad_mode is state.grad_enabled and self.dtype is default_dtype() and self.check(args)
+        if self.grad_mode is not state.grad_enabled or self.dtype is not default_dtype() or not self._check(args):
+            return False
+        version = STRUCTURE.version
+        if version != self._structure_version:
+            if not self._check_structure(args):
+                return False
+            self._structure_version = version
+        return True
 
     def run(self, args: dict[str, Any]) -> Any:
         """Run the Program."""

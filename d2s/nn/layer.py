@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from d2s.core.interpreter import current_interpreter
 from d2s.core.spec import as_dtype, default_dtype, is_floating
 from d2s.device import check_device
 from d2s.eager.tensor import Tensor
@@ -60,9 +61,20 @@ class Layer(LayerTree):
         raise NotImplementedError(f"{type(self).__name__} does not define forward()")
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        stage = getattr(current_interpreter(), "call_layer", None)
+        if stage is not None:
+            return stage(self, inputs, kwargs)
         if not self._forward_pre_hooks and not self._forward_post_hooks:
             return self.forward(*inputs, **kwargs)
         return call_with_hooks(self, self.forward, inputs, kwargs)
+
+    def call_traced(self, call: Callable[..., Any], inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the layer while a function is traced: `call` calls (and converts) `forward` and the hooks."""
+
+        def forward(*args: Any, **named: Any) -> Any:
+            return call(self.forward, *args, **named)
+
+        return call_with_hooks(self, forward, inputs, kwargs, call)
 
     # --- registration -----------------------------------------------------------------------------------------
 

@@ -62,33 +62,40 @@ def add_hook(hooks: ForwardHooks, hook: ForwardHook, prepend: bool) -> LayerHook
     return LayerHookHandle(hooks, hook_id)
 
 
+def call_directly(function: Callable[..., Any], *args: Any) -> Any:
+    """``function(*args)``."""
+    return function(*args)
+
+
 def call_with_hooks(
     layer: Layer,
     forward: Callable[..., Any],
     inputs: tuple[Any, ...],
     kwargs: dict[str, Any],
+    call: Callable[..., Any] = call_directly,
 ) -> Any:
     """Run the pre hooks of `layer`, `forward`, and the post hooks.
 
     The hooks are those registered when the call, or its second half, begins: a hook added or removed while hooks
     run counts from the next call on.  If anything raises, the post hooks registered with ``always_call=True`` that
-    have not begun still run, with the outputs so far; what they raise becomes a warning.
+    have not begun still run, with the outputs so far; what they raise becomes a warning.  `call` is how the hooks
+    are called.
     """
     begun: set[int] = set()
     outputs: Any = None
     try:
         for hook in list(layer._forward_pre_hooks.values()):
-            inputs, kwargs = _after_pre_hook(hook, layer, inputs, kwargs)
+            inputs, kwargs = _after_pre_hook(call, hook, layer, inputs, kwargs)
         outputs = forward(*inputs, **kwargs)
         for hook_id, hook in list(layer._forward_post_hooks.items()):
             begun.add(hook_id)
-            outputs = _after_post_hook(hook, layer, inputs, kwargs, outputs)
+            outputs = _after_post_hook(call, hook, layer, inputs, kwargs, outputs)
         return outputs
     except Exception:
         for hook_id, hook in list(layer._forward_post_hooks.items()):
             if hook.always_call and hook_id not in begun:
                 try:
-                    outputs = _after_post_hook(hook, layer, inputs, kwargs, outputs)
+                    outputs = _after_post_hook(call, hook, layer, inputs, kwargs, outputs)
                 except Exception as error:
                     warnings.warn(
                         f"a layer hook with always_call=True raised {error!r} while another error was raised",
@@ -99,14 +106,14 @@ def call_with_hooks(
 
 
 def _after_pre_hook(
-    hook: ForwardHook, layer: Layer, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    call: Callable[..., Any], hook: ForwardHook, layer: Layer, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if not hook.with_kwargs:
-        result = hook.function(layer, inputs)
+        result = call(hook.function, layer, inputs)
         if result is not None:
             inputs = result if isinstance(result, tuple) else (result,)
         return inputs, kwargs
-    result = hook.function(layer, inputs, kwargs)
+    result = call(hook.function, layer, inputs, kwargs)
     if result is None:
         return inputs, kwargs
     if not isinstance(result, tuple) or len(result) != 2:
@@ -115,10 +122,15 @@ def _after_pre_hook(
 
 
 def _after_post_hook(
-    hook: ForwardHook, layer: Layer, inputs: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any
+    call: Callable[..., Any],
+    hook: ForwardHook,
+    layer: Layer,
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    outputs: Any,
 ) -> Any:
     if hook.with_kwargs:
-        result = hook.function(layer, inputs, kwargs, outputs)
+        result = call(hook.function, layer, inputs, kwargs, outputs)
     else:
-        result = hook.function(layer, inputs, outputs)
+        result = call(hook.function, layer, inputs, outputs)
     return outputs if result is None else result

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import CellType
 from typing import Any
 
@@ -218,46 +218,99 @@ def same_plain(value: Any, kind: type, expected: Any) -> bool:
     return type(value) is kind and bool(value == expected)
 
 
-@dataclass
-class GuardSet:
-    """The conditions of one trace, in the order in which they were met."""
+def is_layer(thing: Any) -> bool:
+    """True for Layers: what belongs to their structure is guarded by one version number."""
+    return hasattr(type(thing), "call_traced")
 
-    guards: dict[str, Guard] = field(default_factory=dict)
-    _names: GuardNames = field(default_factory=GuardNames)
+
+def is_structural(source: Source) -> bool:
+    """True for a path that starts at a Layer and goes through attributes of Layers only."""
+    while isinstance(source, Attribute):
+        source = source.base
+    return isinstance(source, Constant) and is_layer(source.value)
+
+
+def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:
+    """What a call of `layer` depends on besides what its own traced code reads.
+
+    `whole` is True for a Layer of d2s itself, whose forward is not converted: then it is everything it holds.
+    """
+    held = layer.__dict__
+    found: list[Any] = [tuple(held["_forward_pre_hooks"]), tuple(held["_forward_post_hooks"])]
+    if whole:
+        for name, value in held.items():
+            if name.startswith("__d2s") or name in ("_forward_pre_hooks", "_forward_post_hooks"):
+                continue
+            found.append((name, tuple(value.items()) if isinstance(value, dict) else value))
+    return tuple(found)
+
+
+def same_state(layer: Any, whole: bool, expected: tuple[Any, ...]) -> bool:
+    """True if `layer_state` is what it was: plain values equal, other objects identical."""
+    return _identical(layer_state(layer, whole), expected)
+
+
+def _identical(now: Any, before: Any) -> bool:
+    if now is before:
+        return True
+    if type(now) is tuple and type(before) is tuple:
+        return len(now) == len(before) and all(map(_identical, now, before))
+    return is_plain(before) and same_value(now, before)
+
+
+_HELPERS = {"same_tensor": same_tensor, "same_value": same_value, "same_plain": same_plain, "same_state": same_state}
+_UNREADABLE = (AttributeError, LookupError, ValueError)
+
+
+class GuardSet:
+    """The conditions of one trace, in the order in which they were met.
+
+    Those that only a change of some Layer can break are *structural*: they need a look only after
+    `STRUCTURE.version` has changed.
+    """
+
+    def __init__(self) -> None:
+        self.guards: dict[str, Guard] = {}
+        self._names = GuardNames()
 
     def add(self, guard: Guard | None) -> None:
         """Add a condition, once."""
         if guard is not None:
             self.guards.setdefault(guard.condition(self._names), guard)
 
-    def compiled(self) -> Callable[[dict[str, Any]], bool]:
-        """A function of the arguments (by parameter name) that says whether all conditions hold."""
+    def live_check(self) -> Callable[[dict[str, Any]], bool]:
+        """A function of the arguments (by parameter name): do the conditions hold that are not structural?"""
+        return self._compiled([c for c, guard in self.guards.items() if not is_structural(guard.source)])
+
+    def structural_check(self) -> Callable[[dict[str, Any]], bool]:
+        """The same for the structural ones."""
+        return self._compiled([c for c, guard in self.guards.items() if is_structural(guard.source)])
+
+    def _compiled(self, conditions: list[str]) -> Callable[[dict[str, Any]], bool]:
         lines = ["def check(args):", "    try:", "        return ("]
-        lines += [f"            {condition} and" for condition in self.guards]
-        lines += ["            True)", "    except (AttributeError, LookupError, ValueError):", "        return False"]
-        namespace = self._names.namespace | {
-            "same_tensor": same_tensor, "same_value": same_value, "same_plain": same_plain}
+        lines += [f"            {condition} and" for condition in conditions]
+        lines += ["            True)", "    except unreadable:", "        return False"]
+        namespace = self._names.namespace | _HELPERS | {"unreadable": _UNREADABLE}
         exec(compile("\n".join(lines), "<d2s guards>", "exec"), namespace)
         check: Callable[[dict[str, Any]], bool] = namespace["check"]
         return check
 
     def broken(self, args: dict[str, Any]) -> str:
         """The first condition that does not hold now, in words."""
+        namespace = self._names.namespace | _HELPERS | {"args": args}
         for condition, guard in self.guards.items():
-            namespace = self._names.namespace | {
-                "same_tensor": same_tensor, "same_value": same_value, "same_plain": same_plain, "args": args}
             try:
                 holds = eval(condition, namespace)
-            except (AttributeError, LookupError, ValueError):
+            except _UNREADABLE:
                 holds = False
             if not holds:
                 try:
                     now = eval(guard.source.expression(self._names), namespace)
-                    shown = f"{now.spec}" if isinstance(now, TensorBase) else repr(now)  # type: ignore[attr-defined]
-                except (AttributeError, LookupError, ValueError):
+                    shown = str(now.spec) if isinstance(now, TensorBase) else repr(now)  # type: ignore[attr-defined]
+                except _UNREADABLE:
                     shown = "missing"
                 return f"{guard.source} changed from {guard.shown} to {shown}"
-        return "nothing changed"
+        return "grad mode or default dtype changed"
 
 
 def fetcher(sources: Sequence[Source]) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
@@ -269,5 +322,3 @@ def fetcher(sources: Sequence[Source]) -> Callable[[dict[str, Any]], tuple[Any, 
     exec(compile(text, "<d2s inputs>", "exec"), namespace)
     fetch: Callable[[dict[str, Any]], tuple[Any, ...]] = namespace["fetch"]
     return fetch
-
-

@@ -18,6 +18,7 @@ from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import Op
 from d2s.core.spec import spec_of
 from d2s.errors import ProgramError, UnsupportedSyntaxError, user_location
+from d2s.operators import policy
 from d2s.operators.closures import Lowering
 from d2s.operators.sources import (
     Argument,
@@ -25,11 +26,13 @@ from d2s.operators.sources import (
     Cell,
     Constant,
     Global,
+    Guard,
     GuardSet,
     Item,
     Source,
     guard_for,
     is_plain,
+    layer_state,
 )
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Program, Value
@@ -390,10 +393,15 @@ class Tracer(StaticInterpreter):
         return len(self._blocks)
 
     def call_layer(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A Layer called by code that is not traced itself (a container): trace it."""
+        """A call of a Layer, from traced code or from a Layer that is not traced itself (a container)."""
         from d2s.operators.calls import call
 
-        return call(layer, *args, **kwargs)
+        source = Constant(layer)
+        self.remember(layer, source)
+        whole = policy.is_own(type(layer).forward.__code__)
+        state = layer_state(layer, whole)
+        self.guards.add(Guard(source, "same_state({v}, " + repr(whole) + ", {k0})", (state,), "its layers and hooks"))
+        return layer.call_traced(call, args, kwargs)
 
 
 def _fresh_copy(array: Any) -> Any:
@@ -412,20 +420,14 @@ def _key_of(key: Any) -> Any:
 
 
 def _length_guard(source: Source, thing: Any) -> Any:
-    from d2s.operators.sources import Guard
-
     return Guard(source, "len({v}) == {k0}", (len(thing),), f"length {len(thing)}")
 
 
 def _keys_guard(source: Source, thing: Any) -> Any:
-    from d2s.operators.sources import Guard
-
     return Guard(source, "list({v}) == {k0}", (list(thing),), f"keys {list(thing)}")
 
 
 def _members_guard(source: Source, thing: Any) -> Any:
-    from d2s.operators.sources import Guard
-
     return Guard(source, "{v} == {k0}", (type(thing)(thing),), f"{len(thing)} members")
 
 
