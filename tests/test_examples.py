@@ -1,4 +1,4 @@
-"""The programs in examples/, run as a user runs them."""
+"""The programs in the README and in examples/, run as a user runs them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
 RECORD = [("w", np.float32([1.0, -2.0])), ("b", np.float32([0.5]))]
 
 
@@ -25,6 +26,16 @@ def train_digits() -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def test_the_program_of_the_readme_prints_what_it_says(tmp_path: Path) -> None:
+    found = re.match(r"# d2s\n\n```python\n(.*?)```\n\n```\n(.*?)```\n", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert found is not None
+    program, output = found.groups()
+    (tmp_path / "program.py").write_text(program)
+    command = [sys.executable, "-W", "error", str(tmp_path / "program.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == output.strip()
 
 
 def test_train_digits_learns_and_finds_the_modes_equal() -> None:

@@ -14,9 +14,7 @@ from d2s.device import check_device
 from d2s.eager.tensor import Tensor
 from d2s.errors import DTypeError
 from d2s.nn import layer_state
-from d2s.nn.initializer import Constant, Initializer, XavierUniform
 from d2s.nn.layer_hooks import ForwardHook, ForwardHooks, LayerHookHandle, add_hook, call_with_hooks
-from d2s.nn.parameter import ParamAttr, Parameter, make_parameter
 from d2s.nn.structure import STRUCTURE, unique_name
 from d2s.nn.tree import LayerTree
 
@@ -76,102 +74,7 @@ class Layer(LayerTree):
 
         return call_with_hooks(self, forward, inputs, kwargs, call)
 
-    # --- registration -----------------------------------------------------------------------------------------
-
-    def create_parameter(
-        self,
-        shape: Any,
-        attr: ParamAttr | Initializer | str | bool | None = None,
-        dtype: Any = None,
-        is_bias: bool = False,
-        default_initializer: Initializer | None = None,
-    ) -> Any:
-        """Make a parameter.  It is registered when it is assigned to an attribute.
-
-        Parameters
-        ----------
-        shape : sequence of int
-            Its sizes.
-        attr : ParamAttr, Initializer, str or bool, optional
-            Settings; an Initializer or a name alone stands for a ParamAttr with it; False: no parameter.
-        dtype : dtype or str, optional
-            By default that of the layer.
-        is_bias : bool
-            Changes the default of the first values from Xavier uniform to zeros, and the name from ``w`` to ``b``.
-        default_initializer : Initializer, optional
-            First values if `attr` names none.
-
-        Returns
-        -------
-        Parameter or None
-            None if `attr` is False.
-        """
-        if attr is False:
-            return None
-        if attr is None or attr is True:
-            attr = ParamAttr()
-        elif isinstance(attr, str):
-            attr = ParamAttr(name=attr)
-        elif isinstance(attr, Initializer):
-            attr = ParamAttr(initializer=attr)
-        elif not isinstance(attr, ParamAttr):
-            raise DTypeError(
-                f"a parameter attribute must be ParamAttr, Initializer, str, bool or None, got {type(attr).__name__}"
-            )
-        if default_initializer is None:
-            default_initializer = Constant(0.0) if is_bias else XavierUniform()
-        return make_parameter(
-            tuple(int(size) for size in shape),
-            self._dtype if dtype is None else as_dtype(dtype),
-            attr,
-            default_initializer,
-            unique_name(f"{self._full_name}.{'b' if is_bias else 'w'}"),
-        )
-
-    def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:
-        """Register `parameter` under `name`.
-
-        Raises
-        ------
-        TypeError
-            If it is no Parameter.
-        KeyError
-            If `name` is empty, has a dot in it, or already means something else.
-        """
-        self._check_name(name, "_parameters")
-        if parameter is not None and not isinstance(parameter, Parameter):
-            raise TypeError(f"parameter {name!r} must be a Parameter or None, got {type(parameter).__name__}")
-        self._register("_parameters", name, parameter)
-        return parameter
-
-    def add_sublayer(self, name: str, sublayer: Layer | None) -> Layer | None:
-        """Register `sublayer` under `name`; errors as `add_parameter`."""
-        self._check_name(name, "_sub_layers")
-        if sublayer is not None and not isinstance(sublayer, Layer):
-            raise TypeError(f"sublayer {name!r} must be a Layer or None, got {type(sublayer).__name__}")
-        self._register("_sub_layers", name, sublayer)
-        return sublayer
-
-    def register_buffer(self, name: str, tensor: Tensor | None, persistable: bool = True) -> None:
-        """Register a tensor that is state but no parameter (a running mean); errors as `add_parameter`.
-
-        Parameters
-        ----------
-        name : str
-            Attribute under which it is found.
-        tensor : Tensor or None
-            The state; None keeps the name for later.
-        persistable : bool
-            True puts it into `state_dict()`.
-        """
-        self._check_name(name, "_buffers")
-        if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"buffer {name!r} must be a Tensor or None, got {type(tensor).__name__}")
-        self._register("_buffers", name, tensor)
-        if persistable:
-            self._non_persistable_buffers.discard(name)
-        else:
-            self._non_persistable_buffers.add(name)
+    # --- hooks --------------------------------------------------------------------------------------------------
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False

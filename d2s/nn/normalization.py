@@ -105,7 +105,8 @@ class _BatchNorm(Layer):
 
     def forward(self, x: Any) -> Any:
         channels = 1 if self._data_format.startswith("NC") else x.ndim - 1
-        if x.ndim not in self.dimensions or x.shape[channels] != self._num_features:
+        size = x.shape[channels] if x.ndim in self.dimensions else None
+        if size is None or (isinstance(size, int) and size != self._num_features):
             raise ShapeError(
                 f"{type(self).__name__} of {self._num_features} features cannot take shape {list(x.shape)} "
                 f"with data_format {self._data_format}"

@@ -1,107 +1,20 @@
-"""What a Layer consists of: parameters, sublayers and buffers by name, and the walks over them."""
+"""Walks over a tree of layers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from d2s.core.interpreter import TensorBase
 from d2s.nn.parameter import Parameter
-from d2s.nn.structure import STRUCTURE
+from d2s.nn.registry import LayerRegistry
 
 if TYPE_CHECKING:
     from d2s.eager.tensor import Tensor
     from d2s.nn.layer import Layer
 
-_REGISTRIES = ("_parameters", "_sub_layers", "_buffers")
 
-
-class LayerTree:
-    """The registries of a Layer.
-
-    Assigning a `Parameter` or a `Layer` to an attribute registers it; assigning a tensor to the name of a buffer
-    replaces that buffer; anything else is an ordinary attribute.
-    """
-
-    _parameters: dict[str, Parameter | None]
-    _sub_layers: dict[str, Layer | None]
-    _buffers: dict[str, Tensor | None]
-    _non_persistable_buffers: set[str]
-
-    def __init__(self) -> None:
-        self.__dict__.update(_parameters={}, _sub_layers={}, _buffers={}, _non_persistable_buffers=set())
-        STRUCTURE.changed()
-
-    # --- attributes -------------------------------------------------------------------------------------------
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        fields = self.__dict__
-        if "_parameters" not in fields:
-            raise AttributeError(f"{type(self).__name__} must call super().__init__() before it sets {name!r}")
-        if isinstance(value, Parameter):
-            self._register("_parameters", name, value)
-        elif isinstance(value, LayerTree):
-            self._register("_sub_layers", name, value)
-        elif name in fields["_buffers"]:
-            self._replace("_buffers", name, value, TensorBase, "buffer", "a Tensor")
-        elif name in fields["_parameters"]:
-            self._replace("_parameters", name, value, Parameter, "parameter", "a Parameter")
-        elif name in fields["_sub_layers"]:
-            self._replace("_sub_layers", name, value, LayerTree, "sublayer", "a Layer")
-        else:
-            object.__setattr__(self, name, value)
-            STRUCTURE.changed()
-
-    def __getattr__(self, name: str) -> Any:
-        fields = self.__dict__
-        for registry in _REGISTRIES:
-            found = fields.get(registry)
-            if found is not None and name in found:
-                return found[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        for registry in _REGISTRIES:
-            if name in self.__dict__[registry]:
-                del self.__dict__[registry][name]
-                self._non_persistable_buffers.discard(name)
-                break
-        else:
-            object.__delattr__(self, name)
-        STRUCTURE.changed()
-
-    def __dir__(self) -> list[str]:
-        names = set(super().__dir__())
-        for registry in _REGISTRIES:
-            names.update(self.__dict__[registry])
-        return sorted(names)
-
-    def _register(self, registry: str, name: str, value: Any) -> None:
-        """Enter `value` under `name`, which then means nothing else."""
-        self.__dict__.pop(name, None)
-        for other in _REGISTRIES:
-            if other != registry:
-                self.__dict__[other].pop(name, None)
-        if registry != "_buffers":
-            self._non_persistable_buffers.discard(name)
-        self.__dict__[registry][name] = value
-        STRUCTURE.changed()
-
-    def _replace(self, registry: str, name: str, value: Any, kind: type, what: str, wanted: str) -> None:
-        if value is not None and not isinstance(value, kind):
-            raise TypeError(f"{what} {name!r} can be set to {wanted} or None, not to {type(value).__name__}")
-        self.__dict__[registry][name] = value
-        STRUCTURE.changed()
-
-    def _check_name(self, name: str, registry: str) -> None:
-        if not isinstance(name, str):
-            raise TypeError(f"the name must be a string, got {type(name).__name__}")
-        if not name or "." in name:
-            raise KeyError(f"the name must not be empty or contain a dot, got {name!r}")
-        if name not in self.__dict__[registry] and hasattr(self, name):
-            raise KeyError(f"{type(self).__name__} has an attribute {name!r} already")
-
-    # --- walks ------------------------------------------------------------------------------------------------
+class LayerTree(LayerRegistry):
+    """A registry that finds what is in it, and in the layers below."""
 
     def named_children(self) -> Iterator[tuple[str, Layer]]:
         """The direct sublayers with their names, each once."""
