@@ -6,14 +6,17 @@ from collections.abc import Iterable
 
 import gast
 
-from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located, map_blocks, prologue_length
 from d2s.transpiler.scopes import bound_names, declared_names, local_names, mentions, parameters, user_declared
 from d2s.transpiler.template import constant, function, store
 
 
 def closure(
-    name: str, statements: list[Node], user_function: Node, origin: Node, params: tuple[str, ...] = (),
+    name: str,
+    statements: list[Node],
+    user_function: Node,
+    origin: Node,
+    params: tuple[str, ...] = (),
     private: Iterable[str] = (),
 ) -> Node:
     """

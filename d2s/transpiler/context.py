@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from d2s.transpiler.naming import Names, identifiers
-from d2s.transpiler.nodes import Node
+from d2s.transpiler.nodes import Node, user_functions
 from d2s.transpiler.scopes import bound_names, parameters
-from d2s.transpiler.nodes import user_functions
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import gast
 from d2s.transpiler.context import Context, HookReport, new_context
 from d2s.transpiler.interface import PythonOperators, find_operator
 from d2s.transpiler.loader import CodeIdentity, compile_function, load_function
+from d2s.transpiler.nested import NestedFunction, number_nested_functions
 from d2s.transpiler.nodes import Node, duplicate, is_generated
 from d2s.transpiler.passes import (
     asserts,
@@ -26,7 +27,6 @@ from d2s.transpiler.passes import (
     super_calls,
     unbound_reads,
 )
-from d2s.transpiler.nested import NestedFunction, number_nested_functions
 from d2s.transpiler.passes.instrument import run as run_instrument
 from d2s.transpiler.source import SourceInfo, read_function, to_text
 

@@ -1,13 +1,13 @@
 """From a tree to a function that lives where the original lives: same cells, globals, defaults, names."""
 
 from __future__ import annotations
-
 import __future__ as features
 
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
+from typing import Any
 
 import gast
 
@@ -91,7 +91,7 @@ def _renamed(code: CodeType, old: str, new: str, name: str, generated: frozenset
         if isinstance(const, CodeType):
             inner_old = const.co_qualname
             # A generated function is part of the user's function: it bears its name, and adds no level to it.
-            part_of_user = const.co_name in generated or const.co_name == "<lambda>" and new == "<lambda>"
+            part_of_user = const.co_name in generated or (const.co_name == "<lambda>" and new == "<lambda>")
             if part_of_user:
                 const = _renamed(const, inner_old, new, name, generated)
             elif inner_old.startswith(old):
@@ -121,12 +121,10 @@ def load_function(code: CodeType, fn: FunctionType, operators: dict[str, object]
     return loaded
 
 
-def _copy_annotations(source: FunctionType, target: FunctionType) -> None:
+def _copy_annotations(source: Any, target: Any) -> None:
     if hasattr(source, "__type_params__"):
         target.__type_params__ = source.__type_params__
     if hasattr(source, "__annotate__"):  # Python 3.14: not evaluated until somebody asks
         target.__annotate__ = source.__annotate__
     else:
         target.__annotations__ = source.__annotations__
-
-

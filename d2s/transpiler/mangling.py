@@ -31,8 +31,12 @@ def mangle_private_names(tree: Node, class_name: str) -> None:
                 setattr(node, field, _apply(mangled, value))
         # A class inside mangles with its own name: by the time it is compiled, its own names are still `__name`.
         stack.extend(child for child in gast.iter_child_nodes(node) if not isinstance(child, gast.ClassDef))
-        stack.extend(part for child in gast.iter_child_nodes(node) if isinstance(child, gast.ClassDef)
-                     for part in [*child.decorator_list, *child.bases, *child.keywords])
+        stack.extend(
+            part
+            for child in gast.iter_child_nodes(node)
+            if isinstance(child, gast.ClassDef)
+            for part in [*child.decorator_list, *child.bases, *child.keywords]
+        )
 
 
 def mangled_name(name: str, class_name: str) -> str:
@@ -60,5 +64,5 @@ _NAME_FIELDS: dict[type, tuple[str, ...]] = {
     gast.MatchStar: ("name",),
     gast.MatchMapping: ("rest",),
     gast.MatchClass: ("kwd_attrs",),
-    **{kind: ("name",) for kind in FUNCTIONS},
+    **dict.fromkeys(FUNCTIONS, ("name",)),
 }

@@ -14,7 +14,7 @@ Node: TypeAlias = Any
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef)
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 LOOPS = (gast.For, gast.While)
-TRIES: tuple[type, ...] = (gast.Try, gast.TryStar)
+TRIES: Any = (gast.Try, gast.TryStar)
 BLOCK_FIELDS = ("body", "orelse", "finalbody")
 
 

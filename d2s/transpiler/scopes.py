@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gast
 
 from d2s.transpiler.nodes import COMPREHENSIONS, FUNCTIONS, Node, is_generated, walk_own
@@ -96,7 +98,7 @@ def bound_names(*nodes: Node, through_generated: bool = True) -> list[str]:
     return list(visitor.names)
 
 
-def declared_names(function: Node, kinds: tuple[type, ...] = (gast.Global, gast.Nonlocal)) -> list[str]:
+def declared_names(function: Node, kinds: Any = (gast.Global, gast.Nonlocal)) -> list[str]:
     """Names that the function itself declares ``global`` or ``nonlocal``."""
     return [
         name
@@ -126,7 +128,7 @@ def local_names(function: Node) -> set[str]:
     return {*parameters(function), *bound_names(*function.body)} - set(user_declared(function))
 
 
-def user_declared(function: Node, kinds: tuple[type, ...] = (gast.Global, gast.Nonlocal)) -> list[str]:
+def user_declared(function: Node, kinds: Any = (gast.Global, gast.Nonlocal)) -> list[str]:
     """Like `declared_names`, without the declarations inside generated functions."""
     return [
         name

@@ -190,8 +190,8 @@ def _print_with_astor(tree: ast.AST) -> str | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # astor names nodes that Python deprecated
         try:
-            import astor  # type: ignore[import-untyped]
-            from astor.source_repr import split_lines  # type: ignore[import-untyped]
+            import astor
+            from astor.source_repr import split_lines
 
             return str(astor.to_source(tree, pretty_source=lambda source: "".join(split_lines(source, maxline=119))))
         except Exception:  # astor has no error type of its own: it fails with whatever its printer stumbled over

@@ -33,7 +33,9 @@ def assign(name: str, value: Node) -> Node:
 
 def call(ctx: Context, operator: str, *args: Node) -> Node:
     """A call of one of the operators; no later pass takes it for the user's own."""
-    return mark_generated(gast.Call(func=mark_generated(load(ctx.names.operator(operator))), args=list(args), keywords=[]))
+    return mark_generated(
+        gast.Call(func=mark_generated(load(ctx.names.operator(operator))), args=list(args), keywords=[])
+    )
 
 
 def arguments(*names: str) -> Node:
@@ -51,7 +53,7 @@ def thunk(value: Node, *params: str) -> Node:
 
 def function(name: str, params: Sequence[str], body: list[Node], origin: Node) -> Node:
     """``def name(params): body``, made by us, at the place of `origin`."""
-    fields = {"type_params": []} if "type_params" in gast.FunctionDef._fields else {}
+    fields: dict[str, list[Node]] = {"type_params": []} if "type_params" in gast.FunctionDef._fields else {}
     node = gast.FunctionDef(
         name=name,
         args=arguments(*params),

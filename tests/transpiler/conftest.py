@@ -22,7 +22,9 @@ class Observed:
         except Exception as error:
             self.outcome = ("error", type(error), str(error), error_chain(error))
             file = getattr(fn, "__wrapped__", fn).__code__.co_filename
-            self.line = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file][-1]
+            self.line = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file][
+                -1
+            ]
         self.log = list(log)
         self.args = normal(args)
 

@@ -3,6 +3,9 @@
 PYTEST_DONT_REWRITE: the originals have to be what Python makes of them.
 """
 
+# ruff: noqa
+# The functions here are odd on purpose.
+
 from __future__ import annotations
 
 import contextlib

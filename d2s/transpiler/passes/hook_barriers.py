@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import gast
 
 from d2s.transpiler.nodes import FUNCTIONS, Node, walk_own
-from d2s.transpiler.scopes import bound_names
-from d2s.transpiler.template import text_of
+from d2s.transpiler.passes.paths import Path, indices_of, may_be_prefix, path_of, read_paths, written_paths
 
-Path: TypeAlias = tuple[str, ...]
-"""A dotted or subscripted name, one part after another: ``self.outs[0]`` is ``("self", ".outs", "[0]")``."""
+ATTACH = "attach"
 
 
 @dataclass(frozen=True)
@@ -25,20 +22,27 @@ class HookCall:
     reads: frozenset[Path]
     """What evaluating the arguments reads."""
     handle: str | None
-    has_inert_arguments: bool
+
+
+@dataclass(frozen=True)
+class Header:
+    """The line above a block, the names it binds, and how many statements of the block belong to it."""
+
+    line: int
+    names: frozenset[str]
+    length: int = 0
 
 
 @dataclass(frozen=True)
 class Barrier:
-    """A statement that must stay above the hook."""
+    """What must stay above the hook: the hook may stand at `position`, below `line`."""
 
     position: int
     line: int
     reason: str
-    is_definition: bool = False
 
 
-def find_hook_call(statement: Node) -> HookCall | None:
+def find_hook_call(statement: Node, shared: frozenset[str]) -> HookCall | None:
     """The hook registration that this statement consists of, if it can be moved at all."""
     handle = None
     if isinstance(statement, gast.Assign) and len(statement.targets) == 1:
@@ -48,37 +52,92 @@ def find_hook_call(statement: Node) -> HookCall | None:
     elif not isinstance(statement, gast.Expr):
         return None
     value = statement.value
-    if not (isinstance(value, gast.Call) and getattr(value.func, "attr", None) == "register_hook"):
+    if not _is_registration(value):
         return None
     target = value.func.value
     path = path_of(target)
     if path is None or handle == path[0]:
         return None
     arguments = [*value.args, *(keyword.value for keyword in value.keywords)]
-    reads = frozenset(path for argument in [*arguments, *_indices(target)] for path in _reads(argument))
-    return HookCall(statement, target, path, reads, handle, all(_is_inert(argument) for argument in arguments))
+    reads = {path for argument in [*arguments, *indices_of(target)] for path in read_paths(argument)}
+    if not all(_is_inert(argument) for argument in arguments):
+        # A hook factory may look at whatever other functions can see.
+        reads |= {(name,) for name in shared}
+    return HookCall(statement, target, path, frozenset(reads), handle)
 
 
-def barrier(statement: Node, position: int, hook: HookCall) -> Barrier | None:
+def find_barrier(hook: HookCall, above: list[Node], header: Header) -> Barrier | None:
+    """The last thing above which the call must not stand; None if nothing here binds its tensor."""
+    for position in range(len(above), 0, -1):
+        reason = _barrier(above[position - 1], hook)
+        if reason is not None:
+            return Barrier(position, _last_line(above[position - 1]), reason)
+    return _header_barrier(hook, header)
+
+
+def find_definition(hook: HookCall, above: list[Node], header: Header) -> Barrier | None:
+    """Where the tensor got its present value; None if reading it there might fail."""
+    if getattr(hook.target, "maybe_unbound", False):
+        return None
+    for position in range(len(above), 0, -1):
+        statement = above[position - 1]
+        reason = _changes_tensor(hook, written_paths(statement), list(walk_own(statement)))
+        if reason is not None:
+            is_certain = len(hook.path) == 1 or isinstance(statement, (gast.Assign, gast.AnnAssign, gast.AugAssign))
+            return Barrier(position, _last_line(statement), reason) if is_certain else None
+    # An attribute of a parameter may not even exist at the top.
+    return _header_barrier(hook, header) if len(hook.path) == 1 else None
+
+
+def has_hook_point(statement: Node, hook: HookCall) -> bool:
+    """Does this statement register on the same tensor, or hold ``attach(x)`` from another hook or an earlier run?"""
+    if _registers_on(getattr(statement, "value", None), hook.path):
+        return True
+    value = getattr(statement, "value", None)
+    return (
+        isinstance(value, gast.Call)
+        and isinstance(value.func, gast.Name)
+        and value.func.id == ATTACH
+        and len(value.args) == 1
+        and path_of(value.args[0]) == hook.path
+    )
+
+
+def _last_line(statement: Node) -> int:
+    return int(getattr(statement, "end_lineno", None) or statement.lineno)
+
+
+def _header_barrier(hook: HookCall, header: Header) -> Barrier | None:
+    if hook.path[0] not in header.names:
+        return None
+    return Barrier(header.length, header.line, "directly after the line that binds it")
+
+
+def _changes_tensor(hook: HookCall, written: list[Path], parts: list[Node]) -> str | None:
+    if any(may_be_prefix(path, hook.path) for path in written):
+        return "directly after its definition"
+    if any(may_be_prefix(hook.path, path) for path in written) or any(_is_in_place(part, hook.path) for part in parts):
+        return "after an in-place write to its tensor"
+    return None
+
+
+def _barrier(statement: Node, hook: HookCall) -> str | None:
     """Must `statement` stay above the hook?  If so, why."""
-    line = getattr(statement, "end_lineno", statement.lineno)
-    parts = list(walk_own(statement))
-    written = _writes(statement, parts)
-    if any(_may_be_prefix(path, hook.path) for path in written):
-        return Barrier(position, line, "directly after its definition", is_definition=True)
-    if any(_may_be_prefix(hook.path, path) for path in written) or any(_is_in_place(part, hook.path) for part in parts):
-        return Barrier(position, line, "after an in-place write to its tensor", is_definition=True)
+    parts, written = list(walk_own(statement)), written_paths(statement)
+    reason = _changes_tensor(hook, written, parts)
+    if reason is not None:
+        return reason
     for read in hook.reads:
-        if any(_may_be_prefix(path, read) or _may_be_prefix(read, path) for path in written):
-            return Barrier(position, line, f"after {''.join(read)!r}, which it reads, is bound", is_definition=True)
+        if any(may_be_prefix(path, read) or may_be_prefix(read, path) for path in written):
+            return f"after the definition of {''.join(read)!r}, which it reads"
     if hook.handle is not None and any(_mentions(part, hook.handle) for part in parts):
-        return Barrier(position, line, f"after another use of {hook.handle!r}")
+        return f"after another use of {hook.handle!r}"
     if any(_registers_on(part, hook.path) for part in parts):
-        return Barrier(position, line, "after an earlier hook on the same tensor")
+        return "after an earlier hook on the same tensor"
     if any(_may_leave(part) for part in parts):
-        return Barrier(position, line, "after a statement that may leave the block", is_definition=True)
+        return "after a statement that may leave the block"
     if any(isinstance(part, gast.Call) and getattr(part.func, "attr", None) == "backward" for part in parts):
-        return Barrier(position, line, "after a call of backward()", is_definition=True)
+        return "after a call of backward()"
     return None
 
 
@@ -105,7 +164,7 @@ _SIMPLE_EXPRESSIONS = (
 )
 
 
-def is_plain(statement: Node, hook: HookCall) -> bool:
+def is_plain(statement: Node) -> bool:
     """Does the statement only compute and bind names, so that the registration may as well come first?"""
     if isinstance(statement, gast.Pass):
         return True
@@ -119,9 +178,7 @@ def is_plain(statement: Node, hook: HookCall) -> bool:
         defaults = [*statement.args.defaults, *statement.args.kw_defaults]
         return not statement.decorator_list and all(value is None or _is_simple(value) for value in defaults)
     if isinstance(statement, gast.If):
-        return _is_simple(statement.test) and all(
-            is_plain(inner, hook) for inner in [*statement.body, *statement.orelse]
-        )
+        return _is_simple(statement.test) and all(is_plain(inner) for inner in [*statement.body, *statement.orelse])
     # Loops ask iterators, `with` calls managers, `+=` may write into an alias.
     return False
 
@@ -140,57 +197,6 @@ def _binds_names(target: Node) -> bool:
     return isinstance(target.value if isinstance(target, gast.Starred) else target, gast.Name)
 
 
-def path_of(node: Node) -> Path | None:
-    """The path of a dotted or subscripted name; None for anything else."""
-    if isinstance(node, gast.Name):
-        return (node.id,)
-    if isinstance(node, gast.Attribute):
-        owner, last = path_of(node.value), "." + node.attr
-    elif isinstance(node, gast.Subscript) and isinstance(node.slice, (gast.Constant, gast.Name)):
-        owner, last = path_of(node.value), f"[{text_of(node.slice)}]"
-    else:
-        return None
-    return None if owner is None else (*owner, last)
-
-
-def _may_be_prefix(path: Path, of: Path) -> bool:
-    """Does writing `path` change what `of` means?  An index that is no literal may be any index."""
-    return len(path) <= len(of) and all(_may_be_equal(a, b) for a, b in zip(path, of, strict=False))
-
-
-def _may_be_equal(a: str, b: str) -> bool:
-    if a.startswith("[") and b.startswith("["):
-        return a == b or a[1:-1].isidentifier() or b[1:-1].isidentifier() or "?" in (a[1:-1], b[1:-1])
-    return a == b
-
-
-def _writes(statement: Node, parts: list[Node]) -> list[Path]:
-    """Everything that the statement binds, stores into or deletes."""
-    found: list[Path] = [(name,) for name in bound_names(statement)]
-    for part in parts:
-        if isinstance(part, (gast.Attribute, gast.Subscript)) and isinstance(part.ctx, (gast.Store, gast.Del)):
-            owner = path_of(part.value)
-            if owner is not None:
-                found.append(path_of(part) or (*owner, "[?]"))
-    return found
-
-
-def _reads(argument: Node) -> list[Path]:
-    """Names and dotted names that evaluating the argument reads; of a lambda only its defaults are evaluated."""
-    path = path_of(argument)
-    if path is not None:
-        return [path, *(read for index in _indices(argument) for read in _reads(index))]
-    children = gast.iter_child_nodes(argument)
-    if isinstance(argument, gast.Lambda):
-        children = iter([value for value in [*argument.args.defaults, *argument.args.kw_defaults] if value])
-    return [read for child in children for read in _reads(child)]
-
-
-def _indices(target: Node) -> list[Node]:
-    """The expressions inside the brackets of a path."""
-    return [node.slice for node in gast.walk(target) if isinstance(node, gast.Subscript)]
-
-
 def _is_inert(argument: Node) -> bool:
     """Does evaluating the argument earlier or later make no difference, if nothing it reads is written?"""
     if isinstance(argument, gast.Lambda):
@@ -206,12 +212,15 @@ def _mentions(part: Node, name: str) -> bool:
     return isinstance(part, gast.Name) and part.id == name
 
 
-def _registers_on(part: Node, path: Path) -> bool:
-    is_register = isinstance(part, gast.Call) and getattr(part.func, "attr", None) == "register_hook"
-    if not is_register:
+def _is_registration(node: Node) -> bool:
+    return isinstance(node, gast.Call) and getattr(node.func, "attr", None) == "register_hook"
+
+
+def _registers_on(node: Node, path: Path) -> bool:
+    if not _is_registration(node):
         return False
-    other = path_of(part.func.value)
-    return other is not None and len(other) == len(path) and _may_be_prefix(other, path)
+    other = path_of(node.func.value)
+    return other is not None and len(other) == len(path) and may_be_prefix(other, path)
 
 
 def _is_in_place(part: Node, path: Path) -> bool:

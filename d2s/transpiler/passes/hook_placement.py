@@ -6,17 +6,22 @@ registrations.  So a call moves only across statements that cannot tell the diff
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import gast
 
 from d2s.transpiler.context import Context, HookReport
 from d2s.transpiler.nodes import FUNCTIONS, TRIES, Node, duplicate, located, prologue_length, user_functions
-from d2s.transpiler.passes.hook_barriers import Barrier, HookCall, barrier, find_hook_call, is_plain, path_of
-from d2s.transpiler.scopes import bound_names, parameters
+from d2s.transpiler.passes.hook_barriers import (
+    ATTACH,
+    Header,
+    HookCall,
+    find_barrier,
+    find_definition,
+    find_hook_call,
+    has_hook_point,
+    is_plain,
+)
+from d2s.transpiler.scopes import bound_names, captured_names, parameters, user_declared
 from d2s.transpiler.template import call, text_of
-
-_OPERATOR = "attach"
 
 
 def run(tree: Node, ctx: Context) -> Node:
@@ -47,33 +52,27 @@ def run(tree: Node, ctx: Context) -> Node:
     <BLANKLINE>
     """
     for function in user_functions(tree):
-        header = _Header(function.lineno, frozenset(parameters(function)), prologue_length(function))
-        function.body = _Placement(ctx).block(function.body, header)
+        header = Header(function.lineno, frozenset(parameters(function)), prologue_length(function))
+        shared = captured_names(*function.body) | set(user_declared(function))
+        function.body = _Placement(ctx, frozenset(shared)).block(function.body, header)
     return tree
-
-
-@dataclass(frozen=True)
-class _Header:
-    """The line above a block, the names it binds, and how many statements of the block belong to it."""
-
-    line: int
-    names: frozenset[str]
-    length: int = 0
 
 
 class _Placement:
     """Places the hooks of one function."""
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, shared: frozenset[str]) -> None:
         self.ctx = ctx
+        self.shared = shared
+        """Names that other functions can read."""
 
-    def block(self, statements: list[Node], header: _Header) -> list[Node]:
+    def block(self, statements: list[Node], header: Header) -> list[Node]:
         """Place the hooks among these statements, from top to bottom: a later hook may stop at an earlier one."""
         done: list[Node] = []
         for statement in statements:
             if not isinstance(statement, (*FUNCTIONS, gast.ClassDef)):
                 self.inside(statement)
-            hook = find_hook_call(statement)
+            hook = find_hook_call(statement, self.shared)
             if hook is None:
                 done.append(statement)
                 self.report_hidden(statement)
@@ -84,54 +83,47 @@ class _Placement:
     def inside(self, statement: Node) -> None:
         """Place the hooks in the blocks of a compound statement; what its header binds is defined at their top."""
         names = frozenset(bound_names(*_header_parts(statement)))
-        header = _Header(getattr(statement, "lineno", 0), names)
+        header = Header(getattr(statement, "lineno", 0), names)
         for field in ("body", "orelse", "finalbody"):
             block = getattr(statement, field, None)
             if isinstance(block, list):
                 # The else of a loop runs after the last turn, and try has no header: nothing is defined at their top.
                 is_headed = field == "body" or isinstance(statement, gast.If)
-                setattr(statement, field, self.block(block, header if is_headed else _Header(header.line, frozenset())))
+                setattr(statement, field, self.block(block, header if is_headed else Header(header.line, frozenset())))
         for handler in getattr(statement, "handlers", ()):
             caught = frozenset([handler.name.id] if handler.name else [])
-            handler.body = self.block(handler.body, _Header(handler.lineno, caught))
+            handler.body = self.block(handler.body, Header(handler.lineno, caught))
         for case in getattr(statement, "cases", ()):
             guard = [case.guard] if case.guard else []
             matched = frozenset(bound_names(case.pattern, *guard)) | names
-            case.body = self.block(case.body, _Header(header.line, matched))
+            case.body = self.block(case.body, Header(header.line, matched))
 
-    def place(self, hook: HookCall, done: list[Node], header: _Header) -> None:
+    def place(self, hook: HookCall, done: list[Node], header: Header) -> None:
         """Append the hook statement to `done`, or insert it where it may stand."""
-        found = self.find_barrier(hook, done)
+        found = find_barrier(hook, done, header)
         if found is None:
-            if hook.path[0] not in header.names:
-                return self.stay(hook, done, "its tensor is defined outside of this block")
-            position, line, why = header.length, header.line, "after the line that binds it"
-            is_definition = len(hook.path) == 1
-        else:
-            position, line = found.position + 1, found.line
-            why, is_definition = found.reason, found.is_definition
-        crossed = done[position:]
+            return self.stay(hook, done, "its tensor is defined outside of this block")
+        crossed = done[found.position :]
         if not crossed:
-            return self.stay(hook, done, f"already {why}")
-        obstacle = next((statement for statement in crossed if not is_plain(statement, hook)), None)
+            return self.stay(hook, done, f"already {found.reason}")
+        obstacle = next((statement for statement in crossed if not is_plain(statement)), None)
         if obstacle is None:
-            done.insert(position, hook.statement)
-            return self.report(hook, line, why)
-        reason = f"line {obstacle.lineno} may do more than compute"
-        if not is_definition:
-            return self.stay(hook, done, f"cannot move further up than {why}, and {reason}")
-        if not any(_is_attached(statement, hook) for statement in crossed):
-            attach = call(self.ctx, _OPERATOR, duplicate(hook.target))
-            done.insert(position, located(gast.Expr(value=attach), hook.statement))
-        self.stay(hook, done, f"attached at line {line}, registered at line {hook.statement.lineno}: {reason}")
+            done.insert(found.position, hook.statement)
+            return self.report(hook, found.line, found.reason)
+        self.attach(hook, done, header, f"line {obstacle.lineno} may do more than compute")
 
-    def find_barrier(self, hook: HookCall, done: list[Node]) -> Barrier | None:
-        """The last statement above which the call must not stand."""
-        for position in range(len(done) - 1, -1, -1):
-            found = barrier(done[position], position, hook)
-            if found is not None:
-                return found
-        return None
+    def attach(self, hook: HookCall, done: list[Node], header: Header, reason: str) -> None:
+        """Leave the registration where it is, and mark its tensor right after the definition."""
+        definition = find_definition(hook, done, header)
+        if definition is None:
+            return self.stay(hook, done, reason)
+        if any(has_hook_point(statement, hook) for statement in done[definition.position :]):
+            return self.stay(hook, done, f"its tensor has a hook point already; {reason}")
+        point = call(self.ctx, ATTACH, duplicate(hook.target))
+        done.insert(definition.position, located(gast.Expr(value=point), hook.statement))
+        self.stay(
+            hook, done, f"attached at line {definition.line}, registered at line {hook.statement.lineno}: {reason}"
+        )
 
     def stay(self, hook: HookCall, done: list[Node], reason: str) -> None:
         done.append(hook.statement)
@@ -172,15 +164,3 @@ def _own_expressions(statement: Node) -> list[Node]:
             if not isinstance(child, (gast.stmt, gast.ExceptHandler, gast.match_case))
         )
     return found
-
-
-def _is_attached(statement: Node, hook: HookCall) -> bool:
-    """Is this statement ``attach(x)`` for the same tensor, from an earlier hook or an earlier run?"""
-    return (
-        isinstance(statement, gast.Expr)
-        and isinstance(statement.value, gast.Call)
-        and isinstance(statement.value.func, gast.Name)
-        and statement.value.func.id == _OPERATOR
-        and len(statement.value.args) == 1
-        and path_of(statement.value.args[0]) == hook.path
-    )

@@ -89,7 +89,7 @@ class _Rewriter:
 
     def arm(self, name: str, block: list[Node], origin: Node, definitions: list[Node]) -> Node:
         """What `if_else` is given for one branch: a lambda where the branch is one value, else a function."""
-        if not block or isinstance(block[0], gast.Pass) and len(block) == 1:
+        if not block or (isinstance(block[0], gast.Pass) and len(block) == 1):
             return constant(None) if name == "orelse" else thunk(constant(None))
         if len(block) == 1 and isinstance(block[0], gast.Return) and not _binds(block[0]):
             value = block[0].value or constant(None)

@@ -151,7 +151,7 @@ class _Instrument(Stores):
         name = node.func.id if isinstance(node.func, gast.Name) else None
         if name == "super" and not (node.args or node.keywords) and self.first_parameters[-1] is not None:
             node.args = [located(load(part), node) for part in ("__class__", self.first_parameters[-1])]
-        keeps_frame = name in _NEEDS_ITS_FRAME or name == "super" and not node.args
+        keeps_frame = name in _NEEDS_ITS_FRAME or (name == "super" and not node.args)
         if not keeps_frame:
             node.func = self.visit(node.func)
         node.args = [self.visit(arg) for arg in node.args]

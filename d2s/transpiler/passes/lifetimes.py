@@ -85,7 +85,7 @@ class _Liveness:
             inside = self.block(node.body, exits, live) | self.block(node.orelse, exits, live)
             node.wanted = self.always | live | inside | exits.on_exception
             return _used(node.test) | inside
-        if isinstance(node, LOOPS) or isinstance(node, gast.AsyncFor):
+        if isinstance(node, (*LOOPS, gast.AsyncFor)):
             return self.loop(node, exits, live)
         if isinstance(node, (gast.With, gast.AsyncWith)):
             # The manager may swallow an exception, and go on behind the statement.

@@ -55,7 +55,9 @@ class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
 
     def visit_Call(self, node: Node) -> Any:
         self.generic_visit(node)
-        is_bare_super = isinstance(node.func, gast.Name) and node.func.id == "super" and not (node.args or node.keywords)
+        is_bare_super = (
+            isinstance(node.func, gast.Name) and node.func.id == "super" and not (node.args or node.keywords)
+        )
         if is_bare_super and self.is_moved and self.first_parameter is not None:
             node.args = [located(load(name), node) for name in ("__class__", self.first_parameter)]
         return node
