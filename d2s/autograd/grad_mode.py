@@ -38,7 +38,7 @@ class GradMode:
 
             @functools.wraps(function)
             def generate(*args: P.args, **kwargs: P.kwargs) -> Any:
-                return _drive(function(*args, **kwargs), enabled)  # type: ignore[arg-type]
+                return _drive(function(*args, **kwargs), enabled)
 
             return generate
 
@@ -101,7 +101,7 @@ def enable_grad(function: Callable[P, R] | None = None) -> GradMode | Callable[P
     return mode if function is None else mode(function)
 
 
-class set_grad_enabled(GradMode):
+class set_grad_enabled(GradMode):  # noqa: N801
     """Switch grad mode from here on; as a context manager, until the end of the ``with`` statement.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import Any
 
 from d2s.core.interpreter import current_interpreter, set_grad_mode, state
 from d2s.core.spec import is_floating
-from d2s.eager.tape import InteriorNode, zeros
+from d2s.eager.tape import Edge, InteriorNode, zeros
 from d2s.eager.tensor import Tensor
 from d2s.eager.walk import Walk
 from d2s.errors import DTypeError, GradientError, ShapeError
@@ -130,7 +130,11 @@ class PyLayerNode(InteriorNode):
     __slots__ = ("context", "inputs", "layer")
 
     def __init__(
-        self, layer: type[PyLayer], context: PyLayerContext, inputs: list[Tensor], edges: list[Any],
+        self,
+        layer: type[PyLayer],
+        context: PyLayerContext,
+        inputs: list[Tensor],
+        edges: list[Edge | None],
         outputs: list[Tensor],
     ) -> None:
         super().__init__(edges, [output.spec for output in outputs])
@@ -148,8 +152,7 @@ class PyLayerNode(InteriorNode):
             grads = [zeros(spec) if grad is None else grad for grad, spec in zip(grads, self.specs, strict=True)]
         if not walk.retain_graph:
             self.release()
-        own = [grad if grad is None else (grad.alias() if walk.create_graph else Tensor(grad.data, False)) for grad in grads]
-        returned = self.layer.backward(context, *own)
+        returned = self.layer.backward(context, *[None if grad is None else walk.own(grad) for grad in grads])
         found = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
         self._check(found)
         for edge, grad in zip(self.edges, found, strict=True):
@@ -159,12 +162,16 @@ class PyLayerNode(InteriorNode):
     def _check(self, found: tuple[Any, ...]) -> None:
         name = f"{self.layer.__name__}.backward"
         if len(found) != len(self.inputs):
-            raise GradientError(f"{name} returned {len(found)} gradients, expected {len(self.inputs)}: one per Tensor "
-                                "among the arguments of forward")
+            raise GradientError(
+                f"{name} returned {len(found)} gradients, expected {len(self.inputs)}: "
+                "one per Tensor among the arguments of forward"
+            )
         for position, (grad, spec) in enumerate(zip(found, self.inputs, strict=True)):
             if grad is None:
                 continue
             if not isinstance(grad, Tensor):
-                raise DTypeError(f"{name} returned {type(grad).__name__} as gradient {position}, expected Tensor or None")
+                raise DTypeError(
+                    f"{name} returned {type(grad).__name__} as gradient {position}, expected Tensor or None"
+                )
             if grad.spec != spec:
                 raise ShapeError(f"{name} returned gradient {position} as {grad.spec}, expected {spec}")

@@ -7,7 +7,7 @@ every Tensor object that names the same value shares them, and a value keeps its
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,20 @@ _sequence = itertools.count()
 
 def zeros(spec: TensorSpec) -> Any:
     """A zero gradient of the given spec."""
-    return interpreter.wrap(np.zeros(spec.shape, spec.dtype))  # type: ignore[arg-type]
+    return interpreter.wrap(np.zeros(spec.shape, spec.dtype))
+
+
+class Retain:
+    """What is behind `retain_grads()`: a hook that keeps the gradient as it is at its place; it accumulates."""
+
+    __slots__ = ("grad",)
+
+    def __init__(self, grad: Tensor | None = None) -> None:
+        self.grad = grad
+
+    def __call__(self, grad: Tensor) -> None:
+        total = grad if self.grad is None else self.grad + grad
+        self.grad = total.alias() if grad_enabled() else interpreter.wrap(total.data, False)
 
 
 class LeafNode:
@@ -96,7 +109,7 @@ class InteriorNode:
         self.specs = specs
         self.sequence = next(_sequence)
         self.hooks: dict[int, HookList] | None = None
-        self.retained: dict[int, Tensor | None] | None = None
+        self.retained: dict[int, Retain] | None = None
         self.released = False
 
     def hook_list(self, index: int) -> HookList:
@@ -110,19 +123,22 @@ class InteriorNode:
 
     def grad_of(self, index: int) -> Tensor | None:
         """The retained gradient of output `index`."""
-        return self.retained.get(index) if self.retained else None
+        kept = self.retained.get(index) if self.retained else None
+        return None if kept is None else kept.grad
 
     def set_grad(self, index: int, grad: Tensor | None, zero: bool = False) -> None:
         """Replace the retained gradient of output `index`; with `zero`, by zeros."""
         if self.retained is None:
             self.retained = {}
-        self.retained[index] = zeros(self.specs[index]) if zero else grad
+        self.retained.setdefault(index, Retain()).grad = zeros(self.specs[index]) if zero else grad
 
-    def is_retaining(self, index: int) -> bool:
-        """True if `retain` was called for output `index`."""
-        return self.hooks is not None and index in self.hooks and any(
-            isinstance(hook, Retain) for hook in self.hooks[index].hooks.values()
-        )
+    def retain(self, index: int) -> None:
+        """Keep the gradient of output `index` from now on, unless that is done already."""
+        hooks = self.hook_list(index)
+        if not any(isinstance(hook, Retain) for hook in hooks.hooks.values()):
+            keep = Retain(self.grad_of(index))
+            hooks.add(keep)
+            self.retained = {**(self.retained or {}), index: keep}
 
     def check_usable(self) -> None:
         """Raise GradientError if the saved values are gone or have been changed in place."""
@@ -175,20 +191,6 @@ class InteriorNode:
 
 Node = LeafNode | InteriorNode
 Edge = tuple[Node, int]
-
-
-class Retain:
-    """The hook behind `retain_grads()`: keeps the gradient as it is at its place among the hooks; accumulates."""
-
-    def __init__(self, node: InteriorNode, index: int) -> None:
-        self._node = node
-        self._index = index
-
-    def __call__(self, grad: Tensor) -> None:
-        held = self._node.grad_of(self._index)
-        total = grad if held is None else held + grad
-        kept = total.alias() if grad_enabled() else interpreter.wrap(total.data, False)
-        self._node.set_grad(self._index, kept)
 
 
 class OpNode(InteriorNode):

@@ -1,4 +1,4 @@
-"""How a Tensor turns into NumPy arrays, Python numbers and text."""
+"""What a Tensor says of itself, and how it turns into NumPy arrays, Python numbers and text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.spec import DType, TensorSpec
 from d2s.errors import DTypeError, ShapeError
 
 
@@ -16,6 +17,31 @@ class TensorValues:
 
     data: np.ndarray[Any, Any]
     _stop_gradient: bool
+
+    # --- what it is -------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> list[int]:
+        """Sizes of the axes, as a list."""
+        return list(self.data.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """Element type, a NumPy dtype."""
+        found: DType = self.data.dtype
+        return found
+
+    @property
+    def spec(self) -> TensorSpec:
+        """Shape and dtype."""
+        return TensorSpec(self.data.shape, self.data.dtype)
+
+    @property
+    def place(self) -> str:
+        """Where the data is: always the CPU."""
+        return "Place(cpu)"
+
+    # --- what it turns into -----------------------------------------------------------------------------------
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """A copy of the values as NumPy array."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from d2s.core import interpreter
 from d2s.core.interpreter import set_grad_mode, state
 from d2s.core.op import OP_TABLE, Op
-from d2s.eager.tape import OpNode
+from d2s.eager.tape import Node, OpNode
 from d2s.errors import GradientError
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def write_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
 
 def _keep_before(tensor: Tensor, value: Tensor) -> None:
     """Let the op behind `value` go on reading the value of `tensor` that is about to be replaced."""
-    node = value._node
+    node: Node | None = value._node
     while isinstance(node, OpNode) and node.op.name == "cast" and node.edges[0] is not None:
         node = node.edges[0][0]
     if isinstance(node, OpNode):
@@ -189,6 +189,11 @@ def _keep_before(tensor: Tensor, value: Tensor) -> None:
 
 def _rebind(tensor: Tensor, value: Tensor) -> None:
     """Make `tensor` name the value of `value`, with its history."""
+    if tensor._node is not None and value._node is not None and tensor._node.retained:
+        kept = tensor._node.retained.get(tensor._index)
+        if kept is not None:
+            # `.grad` goes on showing what is kept of the version that is replaced.
+            value._node.retained = {**(value._node.retained or {}), value._index: kept}
     tensor.data, tensor._node, tensor._index = value.data, value._node, value._index
     tensor._stop_gradient = value._stop_gradient
     tensor.version += 1
@@ -203,8 +208,9 @@ def _refresh(tensor: Tensor) -> None:
 
 def _view_of(tensor: Tensor) -> View:
     """How `tensor`, which is a view, was made."""
-    assert tensor._sharing is not None and tensor._sharing.view is not None
-    return tensor._sharing.view
+    view = _sharing(tensor).view
+    assert view is not None
+    return view
 
 
 def _set_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:

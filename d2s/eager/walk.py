@@ -164,22 +164,19 @@ class Walk:
         """`grad` after the hooks, which get a Tensor object of their own: what they do to it stays theirs."""
         if hooks is None or not hooks.hooks:
             return grad
-        own = _recorded if self.create_graph else _detached
-        result: Tensor = own(hooks.run(own(grad), own))
+        result: Tensor = self.own(hooks.run(self.own(grad), self.own))
         return result
+
+    def own(self, grad: Tensor) -> Tensor:
+        """A Tensor object of the user's own for a gradient: with its history if the walk is recorded, else a leaf."""
+        if self.create_graph:
+            return grad.alias()
+        own: Tensor = interpreter.wrap(grad.data, False)
+        return own
 
 
 def _age(node: InteriorNode) -> int:
     return node.sequence
-
-
-def _recorded(grad: Tensor) -> Tensor:
-    return grad.alias()
-
-
-def _detached(grad: Tensor) -> Tensor:
-    own: Tensor = interpreter.wrap(grad.data, False)
-    return own
 
 
 def accumulate_into(leaf: LeafNode, grad: Tensor, with_history: bool) -> None:

@@ -10,8 +10,9 @@ import pytest
 import d2s
 
 from . import situations
-from .modes import MODES, STATIC_NOT_YET
+from .modes import LEFT_OUT, MODES, STATIC_NOT_YET
 from .register import SITUATIONS
+from .rows import ROWS
 
 for module in pkgutil.iter_modules(situations.__path__):
     importlib.import_module(f"{situations.__name__}.{module.name}")
@@ -32,5 +33,7 @@ def test_situation(row, mode):
     assert found == SITUATIONS[row].expected
 
 
-def test_lists_name_existing_rows():
+def test_every_row_is_there_or_left_out_for_a_reason():
+    assert set(ROWS) - set(SITUATIONS) == set(LEFT_OUT)
     assert set(STATIC_NOT_YET) <= set(SITUATIONS)
+

@@ -56,7 +56,7 @@ def root_hook_writes_in_place(paddle, to_static):
 
     def in_place(g):
         seen.append(val(g))
-        g.scale_(10.0)
+        g.multiply_(paddle.to_tensor(10.0))
 
     @to_static
     def f(x):

@@ -201,6 +201,9 @@ def traceback_shows_the_hook(paddle, to_static):
 def leaf_hook_writes_in_place(paddle, to_static):
     """The other operand of the sum got the same gradient, and must not see the write."""
 
+    def in_place(g):
+        g.multiply_(paddle.to_tensor(10.0))
+
     @to_static
     def f(x, w):
         return x + w
@@ -208,7 +211,7 @@ def leaf_hook_writes_in_place(paddle, to_static):
     seen = []
     for hooked_first in (True, False):
         x, w = leaf(paddle, 2.0), leaf(paddle, 2.0)
-        (x if hooked_first else w).register_hook(lambda g: g.scale_(10.0) and None)
+        (x if hooked_first else w).register_hook(in_place)
         f(x, w).backward()
         seen.append((val(x.grad), val(w.grad)))
     return seen
@@ -219,7 +222,7 @@ def intermediate_hook_writes_in_place(paddle, to_static):
     log = []
 
     def in_place(g):
-        g.scale_(10.0)
+        g.multiply_(paddle.to_tensor(10.0))
 
     @to_static
     def f(x):
@@ -238,10 +241,13 @@ def intermediate_hook_writes_in_place(paddle, to_static):
 def first_hook_writes_in_place(paddle, to_static):
     log = []
 
+    def in_place(g):
+        g.multiply_(paddle.to_tensor(10.0))
+
     @to_static
     def f(x):
         y = x.reshape([2, 1])
-        y.register_hook(recorder(log, "y", lambda g: g.scale_(10.0) and None))
+        y.register_hook(recorder(log, "y", in_place))
         y.register_hook(recorder(log, "y"))
         return y.sum()
 
@@ -278,7 +284,7 @@ def writing_to_a_kept_gradient(paddle, to_static):
     x = leaf(paddle, 2.0)
     f(x).backward()
     with paddle.no_grad():
-        kept[0].scale_(100.0)
+        kept[0].multiply_(paddle.to_tensor(100.0))
     return val(kept[0]), val(x.grad)
 
 

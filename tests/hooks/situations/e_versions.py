@@ -65,7 +65,7 @@ def hook_before_in_place(paddle, to_static):
     def f(x):
         y = x * 2
         y.register_hook(recorder(log, "y", lambda g: g * 10 + 1))
-        y.scale_(5.0)
+        y.multiply_(paddle.to_tensor(5.0))
         return 3 * y
 
     x = leaf(paddle, 2.0)
@@ -80,7 +80,7 @@ def hook_after_in_place(paddle, to_static):
     @to_static
     def f(x):
         y = x * 2
-        y.scale_(5.0)
+        y.multiply_(paddle.to_tensor(5.0))
         y.register_hook(recorder(log, "y", lambda g: g * 10 + 1))
         return 3 * y
 
@@ -97,7 +97,7 @@ def hooks_before_and_after_in_place(paddle, to_static):
     def f(x):
         y = x * 2
         y.register_hook(recorder(log, "before", plus_one))
-        y.scale_(5.0)
+        y.multiply_(paddle.to_tensor(5.0))
         y.register_hook(recorder(log, "after", lambda g: g + 100))
         return 3 * y
 
@@ -114,7 +114,7 @@ def handle_follows_its_version(paddle, to_static):
     def f(x):
         y = x * 2
         handle = y.register_hook(recorder(log, "before", plus_one))
-        y.scale_(5.0)
+        y.multiply_(paddle.to_tensor(5.0))
         return 3 * y, handle
 
     x = leaf(paddle, 2.0)
@@ -240,7 +240,7 @@ def leaf_written_in_grad_mode(paddle, to_static):
         return 3 * x
 
     x = leaf(paddle, 2.0)
-    error = outcome(lambda: x.scale_(2.0), LEAF_IN_PLACE)
+    error = outcome(lambda: x.multiply_(paddle.to_tensor(2.0)), LEAF_IN_PLACE)
     f(x).backward()
     return error, val(x), val(x.grad)
 
@@ -322,7 +322,7 @@ def saved_value_written(paddle, to_static):
         y = x * 2
         z = y * y
         z.register_hook(recorder(log, "z"))
-        y.scale_(5.0)
+        y.multiply_(paddle.to_tensor(5.0))
         return z
 
     x = leaf(paddle, 2.0)
@@ -362,7 +362,7 @@ def hook_sets_an_item_inside_no_grad(paddle, to_static):
 def ten_fold_in_place(paddle):
     def write(g):
         with paddle.no_grad():
-            g.scale_(10.0)
+            g.multiply_(paddle.to_tensor(10.0))
 
     return write
 
@@ -407,7 +407,7 @@ def handle_removes_its_own_hook_only(paddle, to_static):
     def f(x):
         y = x * 2
         a = y.register_hook(recorder(log, "A", plus_one))
-        y.scale_(5.0)
+        y.multiply_(paddle.to_tensor(5.0))
         y.register_hook(recorder(log, "B", plus_one))
         return 3 * y, a
 
@@ -467,7 +467,7 @@ def value_written_inside_its_own_hook(paddle, to_static):
 
     def write(g):
         with paddle.no_grad():
-            y.scale_(5.0)
+            y.multiply_(paddle.to_tensor(5.0))
 
     x = leaf(paddle, 2.0)
     z = f(x)

@@ -28,7 +28,7 @@ def registered_in_a_loop(paddle, to_static):
     @to_static
     def late(x):
         for i in range(3):
-            x.register_hook(lambda g: g + i)
+            x.register_hook(lambda g: g + i)  # noqa: B023
         return 3 * x
 
     @to_static
@@ -222,9 +222,10 @@ def generator_and_coroutine(paddle, to_static):
         return made[0]
 
     w.register_hook(start)
-    found = outcome(lambda: f(x).backward(), "'generator'"), outcome(lambda: f(w).backward(), "'coroutine'"), val(x.grad)
+    first = outcome(lambda: f(x).backward(), "'generator'")
+    second = outcome(lambda: f(w).backward(), "'coroutine'")
     made[0].close()
-    return found
+    return first, second, val(x.grad)
 
 
 @situation("Q01", [True])
@@ -283,11 +284,13 @@ def hook_that_closes_over_its_tensor(paddle, to_static):
     class Big:
         """Stands for what hangs on a tensor."""
 
-    big = Big()
-    x = leaf(paddle, 2.0)
-    x.register_hook(lambda g, big=big: g + x)
-    gone = weakref.ref(big)
-    f(x).backward()
-    del x, big
+    def run():
+        big = Big()
+        x = leaf(paddle, 2.0)
+        x.register_hook(lambda g, big=big: g + x)
+        f(x).backward()
+        return weakref.ref(big)
+
+    gone = run()
     gc.collect()
     return "freed" if gone() is None else "leaked"

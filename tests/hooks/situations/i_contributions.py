@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..register import leaf, outcome, plus_one, recorder, situation, val
+from ..register import leaf, plus_one, recorder, situation, val
 
 
 @situation("I01", ([], None))

@@ -37,12 +37,12 @@ def split_layer(paddle, seen):
 @situation("M01", ([("y", [3.0]), ("x", [20.0])], [21.0]))
 def hooks_on_output_and_input(paddle, to_static):
     log = []
-    Double = double_layer(paddle)
+    double = double_layer(paddle)
 
     @to_static
     def f(x):
         x.register_hook(recorder(log, "x", plus_one))
-        y = Double.apply(x)
+        y = double.apply(x)
         y.register_hook(recorder(log, "y", lambda g: g * g + 1))
         return 3 * y
 
@@ -81,11 +81,11 @@ def registered_inside_forward(paddle, to_static):
 @situation("M05", ([("a", [1.0]), ("b", [0.0]), ("bw", [2.0], [1.0])], [7.0]))
 def one_output_not_used(paddle, to_static):
     log = []
-    Split = split_layer(paddle, log)
+    split = split_layer(paddle, log)
 
     @to_static
     def f(x):
-        a, b = Split.apply(x)
+        a, b = split.apply(x)
         a.register_hook(recorder(log, "a", plus_one))
         b.register_hook(recorder(log, "b", plus_one))
         return a
@@ -146,15 +146,15 @@ def registered_inside_backward(paddle, to_static):
 
 @situation("X02", [[20.0], [71.0], [20.0], [14.0]])
 def results_on_outputs_count(paddle, to_static):
-    Double, Split = double_layer(paddle), split_layer(paddle, [])
+    double, split = double_layer(paddle), split_layer(paddle, [])
 
     def output(x):
-        y = Double.apply(x)
+        y = double.apply(x)
         y.register_hook(lambda g: g * g + 1)
         return 3 * y
 
     def outputs(x):
-        a, b = Split.apply(x)
+        a, b = split.apply(x)
         a.register_hook(lambda g: g * g + 1)
         b.register_hook(lambda g: g * g + 1)
         return 3 * a + 4 * b
@@ -162,11 +162,11 @@ def results_on_outputs_count(paddle, to_static):
     def intermediate(x):
         y = x * 1
         y.register_hook(lambda g: g * g / 3 + 8)
-        return 3 * Double.apply(y)
+        return 3 * double.apply(y)
 
     def leaf_input(x):
         x.register_hook(lambda g: g + 8)
-        return 3 * Double.apply(x)
+        return 3 * double.apply(x)
 
     grads = []
     for function in (output, outputs, intermediate, leaf_input):
@@ -179,11 +179,11 @@ def results_on_outputs_count(paddle, to_static):
 @situation("X03", ("no error", [[0.0]], [5.0]))
 def hook_on_unused_output_computes(paddle, to_static):
     seen = []
-    Split = split_layer(paddle, [])
+    split = split_layer(paddle, [])
 
     @to_static
     def f(x):
-        a, b = Split.apply(x)
+        a, b = split.apply(x)
         b.register_hook(lambda g: seen.append(val(g)) or g * 2 + 1)
         return a
 

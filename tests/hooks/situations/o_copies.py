@@ -54,7 +54,7 @@ def pickle_of_a_leaf(paddle, to_static):
     return other.stop_gradient, val(other.grad)
 
 
-@situation("O04", ([4.0], True, [7.0]))
+@situation("O04", ([4.0], True, [8.0]))
 def deepcopy_of_an_intermediate(paddle, to_static):
     seen = []
 
@@ -69,7 +69,7 @@ def deepcopy_of_an_intermediate(paddle, to_static):
     z = f(x)
     other = copy.deepcopy(seen[0])
     z.backward()
-    return val(other), other.is_leaf, [val(x.grad)[0] - 1]
+    return val(other), other.is_leaf, val(x.grad)
 
 
 @situation("O05", ([("w", [[3.0]])], [[4.0]]))
