@@ -93,7 +93,8 @@ class CallNode(InteriorNode):
 
             interpret_backward(self, walk, reached, wanted, captured, grads)
             return
-        function = compiled.backward_function(reached, wanted, captured)
+        blocked = tuple([number for node, number in walk.blocked if node is self])
+        function = compiled.backward_function(reached, wanted, captured, blocked)
         saved = self.saved
         if not walk.retain_graph:
             self.release()

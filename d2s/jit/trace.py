@@ -32,7 +32,7 @@ class Traced:
     tensor_count : int
         How many of the inputs are tensors; they come first.
     tensors : tuple of Tensor
-        The tensors that were read while tracing.
+        The tensors from elsewhere that the Program reads: parameters and buffers.
     """
 
     compiled: Compiled
@@ -109,7 +109,8 @@ def _compiled(tracer: Tracer, program: Program) -> Traced:
     edges = [value for value in inputs if not value.stop_gradient]
     compiled = Compiled(program, inputs, edges, tracer.hook_points)
     fetch = fetcher([tracer.sources[value] for value in program.block.inputs])
-    tensors = tuple(tensor for tensor, _ in tracer.captured.values())
+    # Tensors that come with the arguments belong to the caller.
+    tensors = tuple(tensor for tensor, value in tracer.captured.values() if not tracer.sources[value].by_type)
     return Traced(compiled, tracer.guards, fetch, len(inputs), tensors)
 
 

@@ -54,6 +54,7 @@ def append_backward(
     reached: Iterable[int],
     wanted: Iterable[int] | None = None,
     captured: Iterable[int] = (),
+    blocked: Iterable[int] = (),
 ) -> BackwardPlan:
     """Derive the backward Program of `program`.
 
@@ -69,10 +70,12 @@ def append_backward(
         Numbers of the edges that are wanted; all by default.  Gradients that lead to none are not computed.
     captured : iterable of int
         Outputs whose own gradient, after its hooks, the walk wants to keep.
+    blocked : iterable of int
+        Outputs through which no gradient passes.
     """
     reached = tuple(sorted(reached))
     result = Program(f"{program.name}@BACKWARD")
-    builder = _Backward(program, result, edges, wanted, captured)
+    builder = _Backward(program, result, edges, wanted, captured, blocked)
     builder.run(reached)
     return BackwardPlan(result, reached, saved_values(program, result))
 
@@ -95,7 +98,7 @@ class _Backward:
 
     def __init__(
         self, program: Program, result: Program, edges: Sequence[Value],
-        wanted: Iterable[int] | None, captured: Iterable[int],
+        wanted: Iterable[int] | None, captured: Iterable[int], blocked: Iterable[int],
     ) -> None:
         self.forward = program
         self.record = StaticInterpreter(result)
@@ -104,13 +107,18 @@ class _Backward:
         self.wanted = {value for value, number in self.edges.items() if chosen is None or number in chosen}
         self.prune = wanted is not None
         self.captured = {program.outputs[index]: index for index in captured}
+        self.blocked = {program.outputs[index] for index in blocked}
         self.output_numbers: dict[Value, int] = {}
         for number, value in enumerate(program.outputs):
             self.output_numbers.setdefault(value, number)
         self.hook_points: dict[Value, Value] = {}
+        # Hook points in the order in which something is registered on them.
+        self.registered: dict[Value | None, int] = {}
         for operator in program.all_operators():
             if operator.kind == "hook_point":
                 self.hook_points[operator.inputs[0]] = operator.outputs[0]
+            elif operator.kind == "register_hook":
+                self.registered.setdefault(operator.inputs[0], len(self.registered))
         self.useful = self._leading_to_wanted()
         self.last_use = self._last_uses()
 
@@ -118,7 +126,7 @@ class _Backward:
 
     def _leading_to_wanted(self) -> set[Value]:
         """Values through which a gradient reaches a wanted edge, a leaf of this run, or a hook."""
-        useful = set(self.wanted)
+        useful = self.wanted | set(self.captured)
 
         def visit(block: Block) -> None:
             for operator in block.operators:
@@ -156,7 +164,6 @@ class _Backward:
         visit(self.forward.block)
         if not self.prune:
             useful.update(value for value in self.forward.outputs if not value.stop_gradient)
-        useful.update(self.captured)
         return useful
 
     def _last_uses(self) -> dict[Value, Operator]:
@@ -172,7 +179,7 @@ class _Backward:
         return found
 
     def needs(self, value: Value) -> bool:
-        return not value.stop_gradient and not value.is_constant and value in self.useful
+        return not value.stop_gradient and value in self.useful and not value.is_constant and value not in self.blocked
 
     # --- the derivation ----------------------------------------------------------------------------------------
 
@@ -253,7 +260,7 @@ class _Backward:
 
     def propagate(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
         """Hooks of the outputs, rules, contributions."""
-        found = [self.hooked(out, grads.pop(out, None), operator) for out in operator.outputs]
+        found = self.all_hooked(operator, grads)
         if operator.kind in ("check_bound",):
             self.contribute(grads, operator.inputs[0], found[0])
             return
@@ -291,6 +298,18 @@ class _Backward:
         for value, contribution in zip(operator.inputs, contributions, strict=True):
             if contribution is not None:
                 self.contribute(grads, value, Gradient(self.record.value_of(contribution)))
+
+    def all_hooked(self, operator: Operator, grads: dict[Value, Gradient]) -> list[Gradient | None]:
+        """Gradients of the outputs after their hooks; outputs in the order in which hooks were registered first."""
+        last = len(self.registered)
+        positions = sorted(
+            range(len(operator.outputs)),
+            key=lambda i: self.registered.get(self.hook_points.get(operator.outputs[i]), last))
+        found: dict[int, Gradient | None] = {}
+        for position in positions:
+            out = operator.outputs[position]
+            found[position] = self.hooked(out, grads.pop(out, None), operator)
+        return [found[position] for position in range(len(operator.outputs))]
 
     def attrs_of(self, operator: Operator) -> dict[str, Any]:
         """Attributes for the rules: run-time numbers as symbolic objects."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.op import Op
-from d2s.static.program import Block, Operator, Value
+from d2s.static.program import Block, Operator, Value, values_in
 from d2s.static.runtime import RUNTIME
 
 _INDENT = "    "
@@ -123,6 +123,9 @@ class FunctionWriter:
         if type(tree) is tuple:
             parts = ", ".join(map(self.expression, tree))
             return f"({parts},)" if len(tree) == 1 else f"({parts})"
+        if type(tree) in (list, dict) and next(values_in(tree), None) is None:
+            # An object of the caller, or an attribute: handed over as it is.
+            return self.bind(tree, type(tree).__name__)
         if type(tree) is list:
             return f"[{', '.join(map(self.expression, tree))}]"
         if type(tree) is dict:

@@ -47,7 +47,7 @@ class Compiled:
             plan = append_backward(program, self.edges, self.reachable)
             self.saved = plan.saved
             program.backward = plan.program
-            self._plans[(self.reachable, None, ())] = self._backward_function(plan)
+            self._plans[(self.reachable, None, (), ())] = self._backward_function(plan)
             records = _records(plan.program)
         source = forward_source(
             "forward", program.block, self.saved, records, program.outputs, self.tensors, hook_points)
@@ -55,13 +55,14 @@ class Compiled:
         self.forward = load(source, program.name)
 
     def backward_function(
-        self, reached: tuple[int, ...], wanted: tuple[int, ...] | None, captured: tuple[int, ...]
+        self, reached: tuple[int, ...], wanted: tuple[int, ...] | None, captured: tuple[int, ...],
+        blocked: tuple[int, ...] = (),
     ) -> Callable[..., Any]:
         """The backward function for gradients of the outputs `reached`, leading to the edges `wanted`."""
-        key = (reached, wanted, captured)
+        key = (reached, wanted, captured, blocked)
         found = self._plans.get(key)
         if found is None:
-            plan = append_backward(self.program, self.edges, reached, wanted, captured)
+            plan = append_backward(self.program, self.edges, reached, wanted, captured, blocked)
             found = self._plans[key] = self._backward_function(plan)
         return found
 
