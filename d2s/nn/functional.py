@@ -1,24 +1,112 @@
 """The functions that layers are made of; their parameters are described where they are defined."""
 
-from d2s.ops.activation import relu, sigmoid, tanh
-from d2s.ops.encoding import one_hot
+from d2s.ops.activation import (
+    celu,
+    elu,
+    glu,
+    hardshrink,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    log_sigmoid,
+    mish,
+    prelu,
+    relu,
+    relu6,
+    selu,
+    sigmoid,
+    silu,
+    softplus,
+    softshrink,
+    softsign,
+    tanh,
+    tanhshrink,
+)
+from d2s.ops.convolution import conv1d, conv2d
+from d2s.ops.dropout import dropout, dropout2d
+from d2s.ops.encoding import embedding, one_hot
+from d2s.ops.error_function import gelu
 from d2s.ops.logits import log_softmax, softmax
-from d2s.ops.loss import cross_entropy, l1_loss, mse_loss, softmax_with_cross_entropy, square_error_cost
+from d2s.ops.loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_similarity,
+    cross_entropy,
+    kl_div,
+    l1_loss,
+    label_smooth,
+    margin_ranking_loss,
+    mse_loss,
+    nll_loss,
+    smooth_l1_loss,
+    softmax_with_cross_entropy,
+    square_error_cost,
+)
+from d2s.ops.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
+from d2s.ops.pooling import adaptive_avg_pool2d, adaptive_max_pool2d, avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
 from d2s.ops.products import linear
+from d2s.ops.rearranging import pad
 from d2s.ops.shape import flatten
+from d2s.ops.statistics import normalize
 
 __all__ = [
+    "adaptive_avg_pool2d",
+    "adaptive_max_pool2d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "batch_norm",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "celu",
+    "conv1d",
+    "conv2d",
+    "cosine_similarity",
     "cross_entropy",
+    "dropout",
+    "dropout2d",
+    "elu",
+    "embedding",
     "flatten",
+    "gelu",
+    "glu",
+    "group_norm",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "instance_norm",
+    "kl_div",
     "l1_loss",
+    "label_smooth",
+    "layer_norm",
+    "leaky_relu",
     "linear",
+    "log_sigmoid",
     "log_softmax",
+    "margin_ranking_loss",
+    "max_pool1d",
+    "max_pool2d",
+    "mish",
     "mse_loss",
+    "nll_loss",
+    "normalize",
     "one_hot",
+    "pad",
+    "prelu",
     "relu",
+    "relu6",
+    "rms_norm",
+    "selu",
     "sigmoid",
+    "silu",
+    "smooth_l1_loss",
     "softmax",
     "softmax_with_cross_entropy",
+    "softplus",
+    "softshrink",
+    "softsign",
     "square_error_cost",
     "tanh",
+    "tanhshrink",
 ]

@@ -54,7 +54,7 @@ class Stream(io.IterableDataset[int]):
         return iter(range(7)) if info is None else iter(range(info.id, 7, info.num_workers))
 
 
-class OneWayError(Exception):
+class OneWay(Exception):
     """Can be pickled, but not unpickled: two arguments, of which it hands on one."""
 
     def __init__(self, text: str, number: int) -> None:
@@ -256,9 +256,9 @@ def test_an_error_that_cannot_be_pickled_is_told_all_the_same() -> None:
 
 def test_an_error_that_can_only_be_pickled_is_told_all_the_same() -> None:
     def fail(index: int) -> None:
-        raise OneWayError("details", 3)
+        raise OneWay("details", 3)
 
-    with pytest.raises(RuntimeError, match="OneWayError: details"):
+    with pytest.raises(RuntimeError, match="OneWay: details"):
         list(io.DataLoader(Asking(fail), num_workers=1))
 
 
