@@ -66,9 +66,6 @@ def _drive(generator: Generator[Any, Any, Any], enabled: bool) -> Generator[Any,
             set_grad_mode(before)
         try:
             sent = yield value
-        except GeneratorExit:
-            generator.close()
-            raise
         except BaseException as error:
             step = functools.partial(generator.throw, error)
         else:
@@ -101,7 +98,7 @@ def enable_grad(function: Callable[P, R] | None = None) -> GradMode | Callable[P
     return mode if function is None else mode(function)
 
 
-class set_grad_enabled(GradMode):  # noqa: N801
+class set_grad_enabled(GradMode):
     """Switch grad mode from here on; as a context manager, until the end of the ``with`` statement.
 
     Parameters

@@ -225,11 +225,16 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
         ------
         ValueError
             If the tensor is a leaf that requires a gradient, and grad mode is on.
+        ShapeError, DTypeError
+            If `new` has another number of elements, or a dtype of another kind.
         """
         if not isinstance(new, Tensor):
             # Inside a function that is being traced: the write becomes part of its Program.
             new.interpreter.lift(self)._assign_version(new)
-        elif not state.grad_enabled or (self._stop_gradient and new._stop_gradient):
+            return self
+        if new.data.dtype != self.data.dtype or new.data.shape != self.data.shape:
+            new = views.fitted(self, new)
+        if not state.grad_enabled or (self._stop_gradient and new._stop_gradient):
             views.write_data(self, new.data)
         elif new._stop_gradient:
             # Nothing of the value before is left: the gradient that reaches it is zero.

@@ -15,15 +15,15 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from d2s.core import interpreter
 from d2s.core.interpreter import set_grad_mode, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.eager.tape import Node, OpNode
-from d2s.errors import GradientError
+from d2s.errors import DTypeError, GradientError, ShapeError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from d2s.eager.tensor import Tensor
 
 # These move elements without dropping any: the gradient rule of such an op is its inverse.
@@ -176,6 +176,38 @@ def write_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
                 _set_data(peer, data)
     finally:
         set_grad_mode(before)
+
+
+def fitted(tensor: Tensor, value: Tensor) -> Tensor:
+    """`value` in the dtype of `tensor`, into which it is to be written.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If it does not fit there.
+    """
+    if value.data.size != tensor.data.size:
+        raise ShapeError(f"a value of shape {value.shape} cannot be written into a tensor of shape {tensor.shape}")
+    if value.data.shape != tensor.data.shape and _is_shared(tensor, value):
+        raise ShapeError(
+            f"a tensor that shares its values with others cannot change its shape in place, from {tensor.shape} "
+            f"to {value.shape}",
+            advice="Use the op that gives a new tensor.",
+        )
+    if not np.can_cast(value.dtype, tensor.dtype, "same_kind"):
+        raise DTypeError(f"{value.dtype.name} cannot be written into a tensor of {tensor.dtype.name}")
+    fitting: Tensor = value.cast(tensor.dtype)
+    return fitting
+
+
+def _is_shared(tensor: Tensor, value: Tensor) -> bool:
+    """True if others share the values of `tensor`; `value`, a reshaped `tensor` on its way into it, ceases to."""
+    shared = tensor._sharing
+    if shared is None:
+        return False
+    shared.views = [weakref.ref(view) for view in _alive(shared.views) if view is not value]
+    others = [peer for peer in _alive(shared.peers) if peer is not tensor]
+    return bool(shared.view or shared.views or others)
 
 
 def _keep_before(tensor: Tensor, value: Tensor) -> None:
