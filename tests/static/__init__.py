@@ -1,0 +1,1 @@
+"""Tests of Programs: text, legality, hand-built Programs and their Executor."""
