@@ -234,9 +234,14 @@ class PythonOperators:
         return manager
 
     @staticmethod
-    def format_value(value: Any) -> Any:
-        """A value inside an f-string."""
-        return value
+    def format_value(value: Any, conversion: str | None, spec: str) -> str:
+        """``{value!conversion:spec}`` inside an f-string."""
+        return format_value(value, conversion, spec)
+
+    @staticmethod
+    def join_text(*parts: str) -> str:
+        """An f-string made of its parts."""
+        return "".join(parts)
 
     def _function(self) -> FunctionType:
         if self._fn is None:
@@ -246,6 +251,13 @@ class PythonOperators:
     def _cell(self, name: str) -> CellType:
         fn = self._function()
         return dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))[name]
+
+
+def format_value(value: Any, conversion: str | None, spec: str) -> str:
+    """The text of a value in an f-string: converted by `str`, `repr` or `ascii` if asked for, then formatted."""
+    if conversion is not None:
+        value = {"s": str, "r": repr, "a": ascii}[conversion](value)
+    return format(value, spec)
 
 
 # Python's own machinery that instrumented code needs by a name the user cannot have rebound.

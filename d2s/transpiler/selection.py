@@ -61,14 +61,14 @@ def keeps_control_flow(function: Node) -> bool:
 
 
 def _reads_its_frame(function: Node) -> bool:
-    return any(
-        isinstance(node, gast.Call)
-        and isinstance(node.func, gast.Name)
-        and node.func.id in _FRAME_READERS
-        and (len(node.args) == 0 or node.func.id in ("eval", "exec"))
-        for statement in function.body
-        for node in walk_own(statement)
-    )
+    return any(reads_frame(node) for statement in function.body for node in walk_own(statement))
+
+
+def reads_frame(node: Node) -> bool:
+    """Is this a call that looks at the local names of its caller?"""
+    if not (isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id in _FRAME_READERS):
+        return False
+    return not node.args or node.func.id in ("eval", "exec")
 
 
 def _leaves_from_finally(function: Node) -> bool:

@@ -14,10 +14,9 @@ from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located
 from d2s.transpiler.passes.instrument_scopes import Scopes, stored_outside
 from d2s.transpiler.passes.instrument_stores import Stores
-from d2s.transpiler.selection import is_plain_test
+from d2s.transpiler.selection import is_plain_test, reads_frame
 from d2s.transpiler.template import call, constant, load, thunk
 
-_NEEDS_ITS_FRAME = frozenset({"globals", "locals", "vars", "dir", "eval", "exec"})
 _NEVER_TENSOR = (gast.Is, gast.IsNot)
 
 
@@ -151,7 +150,8 @@ class _Instrument(Stores):
         name = node.func.id if isinstance(node.func, gast.Name) else None
         if name == "super" and not (node.args or node.keywords) and self.first_parameters[-1] is not None:
             node.args = [located(load(part), node) for part in ("__class__", self.first_parameters[-1])]
-        keeps_frame = name in _NEEDS_ITS_FRAME or (name == "super" and not node.args)
+        # Called through an operator, these would look at the operator's frame.
+        keeps_frame = reads_frame(node) or (name in ("globals", "super") and not node.args)
         if not keeps_frame:
             node.func = self.visit(node.func)
         node.args = [self.visit(arg) for arg in node.args]
@@ -177,10 +177,15 @@ class _Instrument(Stores):
             located(found, node)
         return found if isinstance(node.ops[0], gast.In) else self.operator("not_", node, found)
 
+    def visit_JoinedStr(self, node: Node) -> Any:
+        if all(isinstance(part, gast.Constant) for part in node.values):
+            return node
+        return self.operator("join_text", node, *(self.visit(part) for part in node.values))
+
     def visit_FormattedValue(self, node: Node) -> Any:
-        self.generic_visit(node)
-        node.value = self.operator("format_value", node.value, node.value)
-        return node
+        conversion = None if node.conversion == -1 else chr(node.conversion)
+        spec = constant("") if node.format_spec is None else self.visit(node.format_spec)
+        return self.operator("format_value", node.value, self.visit(node.value), constant(conversion), spec)
 
     # Conditions and iterables that stayed in Python
 

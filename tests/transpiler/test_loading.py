@@ -1,0 +1,187 @@
+"""The converted function lives where the original lives."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import traceback
+
+import pytest
+
+from d2s.transpiler import JIT_PASSES, PythonOperators, convert, transpile
+from d2s.transpiler.origin import clean_traceback
+
+
+def make(start):
+    count = start
+
+    def bump(by=1, *, twice: bool = False) -> int:
+        """Count up."""
+        nonlocal count
+        if twice:
+            by *= 2
+        count += by
+        return count
+
+    def peek():
+        return count
+
+    return bump, peek
+
+
+def test_cells_are_shared_with_the_original(converted):
+    bump, peek = make(10)
+    new = converted(bump)
+    assert (new(), new(2, twice=True), peek(), bump()) == (11, 15, 15, 16)
+
+
+def test_same_text_with_other_cells():
+    first, second = (transpile(make(start)[0]) for start in (0, 100))
+    assert (first(), second(), first()) == (1, 101, 2)
+
+
+def test_signature_and_names_are_kept():
+    bump, _ = make(0)
+    bump.extra = "kept"
+    new = transpile(bump)
+    assert inspect.signature(new) == inspect.signature(bump)
+    assert (new.__name__, new.__qualname__, new.__doc__, new.__module__) == (
+        bump.__name__,
+        bump.__qualname__,
+        bump.__doc__,
+        bump.__module__,
+    )
+    assert new.__wrapped__ is bump
+    assert new.extra == "kept"
+    assert new.__annotations__ == bump.__annotations__
+    assert new.__code__.co_qualname == bump.__code__.co_qualname
+    assert new.__globals__ is bump.__globals__
+
+
+def picklable(x):
+    if x > 0:
+        return x
+
+
+def test_functions_can_be_found_by_pickle():
+    assert pickle.loads(pickle.dumps(picklable)) is picklable
+
+
+def recursive(n):
+    if n == 0:
+        return 0
+    return 1 + recursive(n - 1)
+
+
+def test_recursion_finds_the_global_of_its_own_name():
+    assert transpile(recursive)(5) == 5
+
+
+def fails(x):
+    y = x
+    for i in range(3):
+        if x > 1:
+            y = y / (x - 2)
+    return y and 1 / y
+
+
+@pytest.mark.parametrize(("x", "offset"), [(2, 4), (0, None), (1, None)])
+def test_clean_traceback_is_that_of_the_original(converted, x, offset):
+    def frames(fn):
+        try:
+            return fn(x)
+        except ZeroDivisionError as error:
+            trace = clean_traceback(error.__traceback__)
+            return [(frame.name, frame.lineno, frame.filename) for frame in traceback.extract_tb(trace)][1:]
+
+    assert frames(converted(fails)) == frames(fails)
+
+
+def test_nested_functions_keep_their_original_code():
+    def outer(x):
+        k = 2
+
+        class Inner:
+            __secret = 3
+
+            def get(self):
+                return self.__secret, __class__
+
+        def inner(v, w=lambda: k):
+            return v * k + w() if v else (lambda: x)()
+
+        return inner, Inner
+
+    nested = convert(outer, JIT_PASSES, PythonOperators, instrument=True).nested
+    assert [(f.name, f.freevars) for f in nested] == [
+        ("get", ("__class__",)),
+        ("inner", ("k", "x")),
+        ("<lambda>", ("k",)),
+        ("<lambda>", ("x",)),
+    ]
+    inner, made = outer(5)
+    assert nested[1].code == inner.__code__
+    assert nested[0].code.co_consts == made.get.__code__.co_consts
+    assert [f.code.co_qualname.split("<locals>.", 1)[1] for f in nested] == [
+        "outer.<locals>.Inner.get",
+        "outer.<locals>.inner",
+        "outer.<locals>.<lambda>",
+        "outer.<locals>.inner.<locals>.<lambda>",
+    ]
+    assert nested[1].code.co_firstlineno == inner.__code__.co_firstlineno
+
+
+def test_operators_may_be_made_per_function():
+    made_for = []
+
+    def operators(fn):
+        made_for.append(fn)
+        return PythonOperators(fn)
+
+    assert convert(recursive, operators=operators).function(3) == 3
+    assert made_for == [recursive]
+
+
+def test_nested_functions_get_their_number():
+    class Counting(PythonOperators):
+        @staticmethod
+        def function(index):
+            def mark(made):
+                made.index = index
+                return made
+
+            return mark
+
+    def outer():
+        def inner():
+            return 1
+
+        return [inner, lambda: 2]
+
+    result = convert(outer, operators=Counting, instrument=True)
+    assert [(fn.index, result.nested[fn.index].name) for fn in result.function()] == [(0, "inner"), (1, "<lambda>")]
+
+
+def test_text_is_shown_without_instrumentation():
+    def f(x):
+        return x.a[0] + len(x)
+
+    assert convert(f, instrument=True).code == convert(f).code == "def f(x):\n    return x.a[0] + len(x)\n"
+
+
+@pytest.mark.parametrize("name", ["if_else", "body", "item", "result", "returned", "value", "middle", "call", "attr"])
+def test_user_names_win(name, converted, tmp_path):
+    text = f"""
+{name} = "global"
+def f(x):
+    for i in range(x):
+        if i > 1:
+            return {name}, 0 < abs(i) < 5, x or (y := 3)
+    return {name}
+"""
+    file = tmp_path / "module.py"
+    file.write_text(text)
+    scope = {}
+    exec(compile(text, str(file), "exec"), scope)
+    assert converted(scope["f"])(3) == scope["f"](3)
+    assert converted(scope["f"])(1) == "global"
