@@ -149,3 +149,30 @@ def negative(x: Tensor, name: str | None = None) -> Tensor:
 
 
 neg = negative
+
+
+def scale(
+    x: Tensor, scale: Any = 1.0, bias: float = 0.0, bias_after_scale: bool = True, act: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """``scale * x + bias``, or ``scale * (x + bias)``, in the dtype of `x`; `act` must be None."""
+    if act is not None:
+        raise NotImplementedError(f"scale with act={act!r} is not supported: apply it to the result")
+    if bias == 0:
+        result = multiply(x, scale)
+    else:
+        result = add(multiply(x, scale), bias) if bias_after_scale else multiply(add(x, bias), scale)
+    return cast(result, x.dtype)
+
+
+def lerp(x: Tensor, y: Tensor, weight: Any, name: str | None = None) -> Tensor:
+    """``x + weight * (y - x)``: from `x` at weight 0 to `y` at weight 1."""
+    return add(x, multiply(weight, subtract(y, x)))
+
+
+def add_n(inputs: Any, name: str | None = None) -> Tensor:
+    """Sum of several tensors of one shape."""
+    first, *rest = inputs if isinstance(inputs, list | tuple) else [inputs]
+    for other in rest:
+        first = add(first, other)
+    return first

@@ -51,6 +51,8 @@ _ABOVE_2_86 = (
      -2.24409524465858183362e+01),
 )
 _ERX = 8.45062911510467529297e-01
+# Beyond 6 the result is 1 to the last digit.
+_OUTER_RANGES = ((0.84375, 1.25, _AROUND_1), (1.25, 1 / 0.35, _BELOW_2_86), (1 / 0.35, 6.0, _ABOVE_2_86))
 
 
 def _ratio(z: Array, coefficients: tuple[tuple[float, ...], tuple[float, ...]]) -> Array:
@@ -74,7 +76,7 @@ def erf_of(x: Array) -> Array:
     inner = size < 0.84375
     z = x[inner]
     result[inner] = z + z * _ratio(z * z, _BELOW_0_84)
-    for low, high, coefficients in ((0.84375, 1.25, _AROUND_1), (1.25, 1 / 0.35, _BELOW_2_86), (1 / 0.35, 6.0, _ABOVE_2_86)):
+    for low, high, coefficients in _OUTER_RANGES:
         inside = (size >= low) & (size < high)
         z = size[inside]
         if low < 1:

@@ -8,13 +8,14 @@ from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError, ShapeError
+from d2s.ops.activation import log_sigmoid
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.arithmetic import subtract
+from d2s.ops.arithmetic import maximum, subtract
 from d2s.ops.axes import axis_index, sizes_agree
 from d2s.ops.casting import cast
 from d2s.ops.comparison import not_equal
 from d2s.ops.encoding import class_index_op, one_hot
-from d2s.ops.exponential import log, square
+from d2s.ops.exponential import exp, log, sqrt, square
 from d2s.ops.gathering import take_along_axis
 from d2s.ops.indexing import getitem
 from d2s.ops.logits import log_softmax, softmax, softmax_of
@@ -234,3 +235,138 @@ def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | N
 def square_error_cost(input: Tensor, label: Tensor) -> Tensor:
     """Squared difference, element by element."""
     return square(subtract(input, label))
+
+
+def nll_loss(
+    input: Tensor,
+    label: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    name: str | None = None,
+) -> Tensor:
+    """
+    Negative log-likelihood of class labels.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C) or (N, C, ...)
+        Log-probabilities, classes along axis 1.
+    label : Tensor, int, shape (N) or (N, ...)
+    weight, ignore_index, reduction
+        As in `cross_entropy`.
+
+    Returns
+    -------
+    Tensor, shape () or, with "none", the shape of `label`
+    """
+    input = moveaxis(input, 1, -1)
+    valid = not_equal(label, ignore_index)
+    index = bind(class_index_op, where(valid, label, 0), classes=input.shape[-1])
+    counts = cast(valid, input.dtype)
+    if weight is not None:
+        counts = counts * getitem(weight, index)
+    loss = -squeeze(take_along_axis(input, unsqueeze(index, -1), -1), -1) * counts
+    return sum(loss) / sum(counts) if reduction == "mean" else reduced(loss, reduction)
+
+
+def binary_cross_entropy(
+    input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
+) -> Tensor:
+    """Cross-entropy of two classes; `input` and `label` are probabilities.  Logarithms are cut off at -100."""
+    positive, negative = maximum(log(input), -100.0), maximum(log(1 - input), -100.0)
+    loss = -(label * positive + (1 - label) * negative)
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    logit: Tensor,
+    label: Tensor,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """
+    Cross-entropy of two classes, from logits; safe for logits of any finite size.
+
+    Parameters
+    ----------
+    logit : Tensor
+    label : Tensor
+        Probability of the first class, of the shape of `logit`.
+    weight : Tensor, optional
+        Factor of each element.
+    reduction : {"mean", "sum", "none"}
+    pos_weight : Tensor, optional
+        Factor of the first class.
+    """
+    if pos_weight is None:
+        loss = -(label * log_sigmoid(logit) + (1 - label) * log_sigmoid(-logit))
+    else:
+        loss = -(label * pos_weight * log_sigmoid(logit) + (1 - label) * log_sigmoid(-logit))
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor, label: Tensor, reduction: str = "mean", delta: float = 1.0, is_huber: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Squared difference (halved) up to `delta`, linear beyond; divided by `delta` unless `is_huber`."""
+    size = abs(subtract(input, label))
+    loss = where(size < delta, square(size) * 0.5, size * delta - 0.5 * delta * delta)
+    return reduced(loss if is_huber else loss / delta, reduction)
+
+
+def kl_div(
+    input: Tensor, label: Tensor, reduction: str = "mean", log_target: bool = False, name: str | None = None
+) -> Tensor:
+    """
+    Kullback-Leibler divergence ``label * (log(label) - input)`` of log-probabilities `input`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Log-probabilities.
+    label : Tensor
+        Probabilities, or log-probabilities if `log_target`.  Where a probability is 0 the result is 0.
+    reduction : {"mean", "batchmean", "sum", "none"}
+        "batchmean" divides the sum by the size of the first axis.
+    """
+    if log_target:
+        loss = exp(label) * (label - input)
+    else:
+        is_positive = label > 0
+        loss = where(is_positive, label * (log(where(is_positive, label, 1.0)) - input), 0.0)
+    if reduction == "batchmean":
+        return sum(loss) / input.shape[0]
+    return reduced(loss, reduction)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-08) -> Tensor:
+    """Cosine of the angle between vectors along `axis`; norms below `eps` count as `eps`."""
+    norms = maximum(sum(square(x1), axis) * sum(square(x2), axis), eps * eps)
+    return sum(x1 * x2, axis) / sqrt(norms)
+
+
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, label: Tensor, margin: float = 0, reduction: str = "mean", name: str | None = None
+) -> Tensor:
+    """``1 - cosine`` where `label` is 1, and how far the cosine exceeds `margin` where it is -1."""
+    cosine = cosine_similarity(input1, input2, -1)
+    return reduced(where(label == 1, 1 - cosine, maximum(cosine - margin, 0.0)), reduction)
+
+
+def margin_ranking_loss(
+    input: Tensor, other: Tensor, label: Tensor, margin: float = 0.0, reduction: str = "mean", name: str | None = None
+) -> Tensor:
+    """How far ``label * (other - input) + margin`` exceeds 0."""
+    return reduced(maximum(label * (other - input) + margin, 0.0), reduction)
+
+
+def label_smooth(
+    label: Tensor, prior_dist: Tensor | None = None, epsilon: float = 0.1, name: str | None = None
+) -> Tensor:
+    """One-hot labels with the share `epsilon` of the probability spread over all classes (or as `prior_dist`)."""
+    prior = 1 / label.shape[-1] if prior_dist is None else prior_dist
+    return label * (1 - epsilon) + prior * epsilon

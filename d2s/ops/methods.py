@@ -15,19 +15,27 @@ from d2s.ops import (
     activation,
     arithmetic,
     casting,
+    closeness,
     comparison,
     complex_numbers,
     creation,
+    cumulative,
+    decompositions,
+    error_function,
     exponential,
     gathering,
     indexing,
     joining,
     logical,
     products,
+    rearranging,
     reduction,
     rounding,
     selection,
     shape,
+    sorting,
+    statistics,
+    trigonometry,
 )
 from d2s.ops.annotations import Tensor
 from d2s.ops.promotion import float_operands, operands
@@ -156,7 +164,7 @@ class TensorMethods:
         return self.size
 
     @property
-    def T(self: Tensor) -> Any:  # noqa: N802 -- the field's name
+    def T(self: Tensor) -> Any:
         """The axes in reverse order."""
         return bind(shape.transpose_op, self, perm=tuple(reversed(range(self.ndim))))
 
@@ -164,46 +172,73 @@ class TensorMethods:
 
     add, subtract, multiply, divide = arithmetic.add, arithmetic.subtract, arithmetic.multiply, arithmetic.divide
     floor_divide, mod, remainder, pow = arithmetic.floor_divide, arithmetic.mod, arithmetic.mod, arithmetic.pow
-    maximum, minimum, neg = arithmetic.maximum, arithmetic.minimum, arithmetic.neg
+    maximum, minimum, neg, scale = arithmetic.maximum, arithmetic.minimum, arithmetic.neg, arithmetic.scale
+    lerp, atan2, erf = arithmetic.lerp, trigonometry.atan2, error_function.erf
+
     equal, not_equal = comparison.equal, comparison.not_equal
     less_than, less_equal = comparison.less_than, comparison.less_equal
     greater_than, greater_equal = comparison.greater_than, comparison.greater_equal
     isnan, isinf, isfinite = comparison.isnan, comparison.isinf, comparison.isfinite
+    isclose, allclose, equal_all = closeness.isclose, closeness.allclose, closeness.equal_all
     logical_and, logical_or = logical.logical_and, logical.logical_or
     logical_xor, logical_not = logical.logical_xor, logical.logical_not
-    exp, expm1, log, log1p, log2, log10 = (
-        exponential.exp, exponential.expm1, exponential.log, exponential.log1p, exponential.log2, exponential.log10
-    )
-    sqrt, rsqrt, square, reciprocal = exponential.sqrt, exponential.rsqrt, exponential.square, exponential.reciprocal
-    abs, sign, floor, ceil, round, trunc = (
-        rounding.abs, rounding.sign, rounding.floor, rounding.ceil, rounding.round, rounding.trunc
-    )
+    bitwise_and, bitwise_or = logical.bitwise_and, logical.bitwise_or
+    bitwise_xor, bitwise_not = logical.bitwise_xor, logical.bitwise_not
+
+    exp, expm1, log, log1p = exponential.exp, exponential.expm1, exponential.log, exponential.log1p
+    log2, log10, square, reciprocal = exponential.log2, exponential.log10, exponential.square, exponential.reciprocal
+    sqrt, rsqrt = exponential.sqrt, exponential.rsqrt
+    sin, cos, tan, asin = trigonometry.sin, trigonometry.cos, trigonometry.tan, trigonometry.asin
+    acos, atan, sinh, cosh = trigonometry.acos, trigonometry.atan, trigonometry.sinh, trigonometry.cosh
+    asinh, acosh, atanh = trigonometry.asinh, trigonometry.acosh, trigonometry.atanh
     tanh, sigmoid = activation.tanh, activation.sigmoid
+    abs, sign, floor, ceil = rounding.abs, rounding.sign, rounding.floor, rounding.ceil
+    round, trunc, frac = rounding.round, rounding.trunc, rounding.frac
     conj, real, imag = complex_numbers.conj, complex_numbers.real, complex_numbers.imag
-    sum, mean, max, min, amax, amin = (
-        reduction.sum, reduction.mean, reduction.max, reduction.min, reduction.max, reduction.min
-    )
-    logsumexp, any, all = reduction.logsumexp, reduction.any, reduction.all
-    matmul, mm, bmm, mv, dot = products.matmul, products.mm, products.bmm, products.mv, products.dot
+
+    sum, mean, prod, logsumexp = reduction.sum, reduction.mean, cumulative.prod, reduction.logsumexp
+    max, min, amax, amin = reduction.max, reduction.min, reduction.amax, reduction.amin
+    any, all = reduction.any, reduction.all
+    cumsum, cumprod = cumulative.cumsum, cumulative.cumprod
+    var, std, norm, dist = statistics.var, statistics.std, statistics.norm, statistics.dist
+    median, quantile = statistics.median, statistics.quantile
+    sort, argsort, topk, kthvalue = sorting.sort, sorting.argsort, sorting.topk, sorting.kthvalue
+    argmax, argmin, unique, bincount = sorting.argmax, sorting.argmin, sorting.unique, sorting.bincount
+
+    matmul, mm, bmm, mv = products.matmul, products.mm, products.bmm, products.mv
+    dot, outer, addmm = products.dot, products.outer, products.addmm
+    inverse, cholesky, det = decompositions.inverse, decompositions.cholesky, decompositions.det
+
     reshape, flatten, squeeze, unsqueeze = shape.reshape, shape.flatten, shape.squeeze, shape.unsqueeze
-    transpose, t, moveaxis = shape.transpose, shape.t, shape.moveaxis
+    transpose, t, moveaxis, swapaxes = shape.transpose, shape.t, shape.moveaxis, shape.swapaxes
     broadcast_to, expand, expand_as = shape.broadcast_to, shape.expand, shape.expand_as
     split, chunk, unbind = joining.split, joining.chunk, joining.unbind
+    tile, flip, roll, rot90 = rearranging.tile, rearranging.flip, rearranging.roll, rearranging.rot90
+    repeat_interleave, pad = rearranging.repeat_interleave, rearranging.pad
+    tril, triu, diag = rearranging.tril, rearranging.triu, rearranging.diag
+    diagonal, trace = rearranging.diagonal, rearranging.trace
+
+    clip, where, nonzero = selection.clip, selection.where, selection.nonzero
+    masked_fill, masked_select = selection.masked_fill, selection.masked_select
+    gather, gather_nd, index_select = gathering.gather, gathering.gather_nd, gathering.index_select
+    scatter, scatter_nd_add, index_add = gathering.scatter, gathering.scatter_nd_add, gathering.index_add
+    take_along_axis, put_along_axis = gathering.take_along_axis, gathering.put_along_axis
+
     cast = astype = casting.cast
-    clip, masked_fill, masked_select = selection.clip, selection.masked_fill, selection.masked_select
-    nonzero, take_along_axis = selection.nonzero, gathering.take_along_axis
     clone = creation.clone
 
     # --- in place: the tensor becomes the result ---
 
     add_, subtract_ = inplace_method(arithmetic.add), inplace_method(arithmetic.subtract)
     multiply_, divide_ = inplace_method(arithmetic.multiply), inplace_method(arithmetic.divide)
-    exp_, sqrt_, clip_ = (
-        inplace_method(exponential.exp), inplace_method(exponential.sqrt), inplace_method(selection.clip)
-    )
-    tanh_, sigmoid_, relu_ = (
-        inplace_method(activation.tanh), inplace_method(activation.sigmoid), inplace_method(activation.relu)
-    )
-    reshape_, squeeze_ = inplace_method(shape.reshape), inplace_method(shape.squeeze)
-    unsqueeze_, flatten_ = inplace_method(shape.unsqueeze), inplace_method(shape.flatten)
+    remainder_, pow_ = inplace_method(arithmetic.mod), inplace_method(arithmetic.pow)
+    scale_, clip_, neg_ = inplace_method(arithmetic.scale), inplace_method(selection.clip), inplace_method(neg)
+    exp_, log_, sqrt_ = inplace_method(exp), inplace_method(log), inplace_method(sqrt)
+    rsqrt_, reciprocal_, square_ = inplace_method(rsqrt), inplace_method(reciprocal), inplace_method(square)
+    abs_, round_ = inplace_method(abs), inplace_method(round)
+    floor_, ceil_ = inplace_method(floor), inplace_method(ceil)
+    tanh_, sigmoid_, relu_ = inplace_method(tanh), inplace_method(sigmoid), inplace_method(activation.relu)
+    reshape_, flatten_ = inplace_method(reshape), inplace_method(flatten)
+    squeeze_, unsqueeze_ = inplace_method(squeeze), inplace_method(unsqueeze)
     fill_, zero_ = inplace_method(creation.full_like), inplace_method(creation.zeros_like)
+    masked_fill_, scatter_, cast_ = inplace_method(masked_fill), inplace_method(scatter), inplace_method(cast)

@@ -71,7 +71,8 @@ def _second_order(a: Tensor, g: Tensor, x: Tensor, axis: Axes, epsilon: float) -
     a_along, g_along = mean(a * h, axis, True), mean(g * h, axis, True)
     through_result = -scale * (a * g_along + g * a_along)
     through_scale = mean(a * (g - mean(g, axis, True)), axis, True) - a_along * g_along
-    return bind(standardize_gradient_op, through_result, x, axis=axis, epsilon=epsilon) - square(scale) * h * through_scale
+    inner = bind(standardize_gradient_op, through_result, x, axis=axis, epsilon=epsilon)
+    return inner - square(scale) * h * through_scale
 
 
 standardize_gradient_op.vjp(

@@ -32,14 +32,15 @@ def _reduces(dtype_of: Callable[[DType], DType]) -> Callable[..., TensorSpec]:
     return infer
 
 
-def _sum_dtype(dtype: DType) -> DType:
+def sum_dtype(dtype: DType) -> DType:
+    """dtype in which elements of `dtype` add up."""
     return np.dtype("int64") if dtype.kind in "biu" and dtype.name != "uint64" else dtype
 
 
-@define_op("sum", infer=_reduces(_sum_dtype))
+@define_op("sum", infer=_reduces(sum_dtype))
 def sum_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Sum; integers and bools add up in int64."""
-    dtype = None if x.dtype.kind in "fc" else _sum_dtype(x.dtype)
+    dtype = None if x.dtype.kind in "fc" else sum_dtype(x.dtype)
     return np.add.reduce(x, axis=axis, dtype=dtype, keepdims=keepdim)
 
 

@@ -137,7 +137,9 @@ def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, na
     return x / norm(x, p, axis, True).maximum(epsilon)
 
 
-def median(x: Tensor, axis: int | None = None, keepdim: bool = False, mode: str = "avg", name: str | None = None) -> Tensor:
+def median(
+    x: Tensor, axis: int | None = None, keepdim: bool = False, mode: str = "avg", name: str | None = None
+) -> Tensor:
     """
     Middle element over an axis, or over all elements; NaN if one is NaN.
 

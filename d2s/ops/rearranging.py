@@ -1,0 +1,294 @@
+"""Elements repeated, reversed, moved round, cut off by a diagonal, or given a border."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase, bind
+from d2s.core.op import define_op
+from d2s.core.spec import Dim, TensorSpec
+from d2s.errors import ShapeError
+from d2s.ops.annotations import Array, Tensor
+from d2s.ops.arithmetic import add
+from d2s.ops.axes import axis_index, axis_indices, integers, size_argument
+from d2s.ops.gathering import index_select
+from d2s.ops.indexing import getitem
+from d2s.ops.reduction import sum
+from d2s.ops.shape import broadcast_to, moveaxis, reshape, unsqueeze
+
+
+def _infer_flip(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
+    axis_indices(axis, x.ndim)
+    return x
+
+
+@define_op("flip", infer=_infer_flip)
+def flip_op(x: Array, *, axis: tuple[int, ...]) -> Array:
+    """The elements along each axis in reverse order."""
+    return np.flip(x, axis)
+
+
+flip_op.vjp(lambda g, out, x, *, axis: bind(flip_op, g, axis=axis))
+
+
+def _infer_roll(x: TensorSpec, *, shifts: tuple[int, ...], axis: tuple[int, ...]) -> TensorSpec:
+    axis_indices(axis, x.ndim)
+    return x
+
+
+@define_op("roll", infer=_infer_roll)
+def roll_op(x: Array, *, shifts: tuple[int, ...], axis: tuple[int, ...]) -> Array:
+    """Elements moved along axes; those that leave at one end come in at the other."""
+    return np.roll(x, shifts, axis)
+
+
+roll_op.vjp(
+    lambda g, out, x, *, shifts, axis: bind(roll_op, g, shifts=tuple(-shift for shift in shifts), axis=axis)
+)
+
+
+def _infer_triangle(x: TensorSpec, *, diagonal: int) -> TensorSpec:
+    if x.ndim < 2:
+        raise ShapeError(f"a triangle needs a tensor of at least 2 axes, got shape {list(x.shape)}")
+    return x
+
+
+@define_op("tril", infer=_infer_triangle)
+def tril_op(x: Array, *, diagonal: int) -> Array:
+    """Zeros above a diagonal."""
+    if x.ndim < 2:
+        raise ShapeError("tril needs at least 2 axes")
+    return np.tril(x, diagonal)
+
+
+@define_op("triu", infer=_infer_triangle)
+def triu_op(x: Array, *, diagonal: int) -> Array:
+    """Zeros below a diagonal."""
+    if x.ndim < 2:
+        raise ShapeError("triu needs at least 2 axes")
+    return np.triu(x, diagonal)
+
+
+tril_op.vjp(lambda g, out, x, *, diagonal: bind(tril_op, g, diagonal=diagonal))
+triu_op.vjp(lambda g, out, x, *, diagonal: bind(triu_op, g, diagonal=diagonal))
+
+
+def _infer_pad(x: TensorSpec, *, widths: tuple[tuple[int, int], ...], value: Any) -> TensorSpec:
+    if len(widths) != x.ndim:
+        raise ShapeError(f"a border of {len(widths)} axes does not fit shape {list(x.shape)}")
+    return TensorSpec(
+        tuple(
+            size if before + after == 0 else Dim() if isinstance(size, Dim) else size + before + after
+            for size, (before, after) in zip(x.shape, widths, strict=True)
+        ),
+        x.dtype,
+    )
+
+
+@define_op("pad", infer=_infer_pad)
+def pad_op(x: Array, *, widths: tuple[tuple[int, int], ...], value: Any) -> Array:
+    """A border of one value around x."""
+    shape = [size + before + after for size, (before, after) in zip(x.shape, widths, strict=True)]
+    result = np.full(shape, value, x.dtype)
+    result[tuple(slice(before, before + size) for size, (before, _) in zip(x.shape, widths, strict=True))] = x
+    return result
+
+
+pad_op.vjp(
+    lambda g, out, x, *, widths, value: getitem(
+        g, tuple(slice(before, -after if after else None) for before, after in widths)
+    )
+)
+
+
+def flip(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
+    """The elements along each of the axes in reverse order."""
+    axes = axis_indices(axis, x.ndim)
+    return bind(flip_op, x, axis=tuple(range(x.ndim)) if axes is None else axes)
+
+
+def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> Tensor:
+    """Elements moved by `shifts` along `axis` (or in the flattened tensor); what leaves comes in at the other end."""
+    steps = integers(shifts, "shifts")
+    if axis is None:
+        flat = bind(roll_op, reshape(x, [-1]), shifts=steps, axis=(0,))
+        return reshape(flat, x.shape)
+    axes = tuple(axis_index(one, x.ndim) for one in integers(axis, "axis"))
+    if len(axes) != len(steps):
+        raise ShapeError(f"roll needs a shift for each axis, got {len(steps)} for {len(axes)}")
+    return bind(roll_op, x, shifts=steps, axis=axes)
+
+
+def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None = None) -> Tensor:
+    """`x` turned `k` times by a quarter, from the first of the two axes to the second."""
+    first, second = (axis_index(axis, x.ndim) for axis in axes)
+    turns = k % 4
+    if turns == 0:
+        return x
+    if turns == 2:
+        return flip(flip(x, first), second)
+    order = list(range(x.ndim))
+    order[first], order[second] = second, first
+    return flip(x, second).transpose(order) if turns == 1 else flip(x.transpose(order), second)
+
+
+def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
+    """`x` repeated as a whole, `repeat_times` along each axis; missing counts are 1, surplus ones are new axes."""
+    times = list(integers(repeat_times, "repeat_times"))
+    sizes = list(x.shape)
+    times = [1] * (len(sizes) - len(times)) + times
+    sizes = [1] * (len(times) - len(sizes)) + sizes
+    apart = reshape(x, [part for size in sizes for part in (1, size)])
+    repeated = broadcast_to(apart, [part for pair in zip(times, sizes, strict=True) for part in pair])
+    return reshape(repeated, [count * size for count, size in zip(times, sizes, strict=True)])
+
+
+def repeat_interleave(x: Tensor, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
+    """Each element along `axis` (or of the flattened tensor) repeated: the same number of times, or each its own."""
+    if axis is None:
+        x, axis = reshape(x, [-1]), 0
+    place = axis_index(axis, x.ndim)
+    if isinstance(repeats, TensorBase | list | tuple | np.ndarray):
+        counts = [int(count) for count in integers(repeats, "repeats")]
+        return index_select(x, np.repeat(np.arange(len(counts)), counts), place)
+    count = size_argument(repeats, "repeats")
+    sizes = list(x.shape)
+    apart = unsqueeze(x, place + 1)
+    repeated = broadcast_to(apart, [*sizes[: place + 1], count, *sizes[place + 1 :]])
+    return reshape(repeated, [*sizes[:place], sizes[place] * count, *sizes[place + 1 :]])
+
+
+def tril(x: Tensor, diagonal: int = 0, name: str | None = None) -> Tensor:
+    """The matrices of the last two axes with zeros above a diagonal (0: the main one, 1: the next to the right)."""
+    return bind(tril_op, x, diagonal=diagonal)
+
+
+def triu(x: Tensor, diagonal: int = 0, name: str | None = None) -> Tensor:
+    """The matrices of the last two axes with zeros below a diagonal (0: the main one, 1: the next to the right)."""
+    return bind(triu_op, x, diagonal=diagonal)
+
+
+def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
+    """The diagonal of each matrix of two axes, as last axis; `offset` counts to the right, or downwards if negative."""
+    matrix = moveaxis(x, [axis1, axis2], [-2, -1])
+    rows, columns = matrix.shape[-2:]
+    count = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+    place = np.arange(count)
+    return getitem(matrix, (..., place + max(0, -offset), place + max(0, offset)))
+
+
+def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
+    """Sum of a diagonal; see `diagonal`."""
+    return sum(diagonal(x, offset, axis1, axis2), -1)
+
+
+def diag_embed(
+    input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, name: str | None = None
+) -> Tensor:
+    """Matrices, zero but for a diagonal, which is the last axis of `input`."""
+    size = input.shape[-1] + (offset if offset >= 0 else -offset)
+    wide = broadcast_to(unsqueeze(input, -1), [*input.shape, input.shape[-1]]) * np.eye(input.shape[-1], dtype=bool)
+    ends = ((0, size - input.shape[-1]), (size - input.shape[-1], 0))
+    rows, columns = ends if offset >= 0 else ends[::-1]
+    matrix = bind(pad_op, wide, widths=(*[(0, 0)] * (input.ndim - 1), rows, columns), value=0)
+    return moveaxis(matrix, [-2, -1], [dim1, dim2])
+
+
+def diag(x: Tensor, offset: int = 0, padding_value: Any = 0, name: str | None = None) -> Tensor:
+    """The diagonal of a matrix, or the matrix with the vector `x` on its diagonal and `padding_value` elsewhere."""
+    if x.ndim == 2:
+        return diagonal(x, offset)
+    if x.ndim != 1:
+        raise ShapeError(f"diag needs a tensor of 1 or 2 axes, got shape {x.shape}")
+    matrix = diag_embed(x, offset)
+    if padding_value == 0:
+        return matrix
+    elsewhere = ~np.eye(matrix.shape[0], k=offset, dtype=bool)
+    return add(matrix, elsewhere.astype(x.dtype) * x.dtype.type(padding_value))
+
+
+def meshgrid(*args: Any, name: str | None = None) -> list[Tensor]:
+    """Vectors broadcast against each other, the k-th along axis k: one tensor per vector."""
+    vectors = list(args[0]) if len(args) == 1 and isinstance(args[0], list | tuple) else list(args)
+    if any(vector.ndim > 1 for vector in vectors):
+        raise ShapeError(f"meshgrid needs vectors, got shapes {', '.join(str(vector.shape) for vector in vectors)}")
+    vectors = [reshape(vector, [-1]) for vector in vectors]
+    sizes = [vector.shape[0] for vector in vectors]
+    return [
+        broadcast_to(reshape(vector, [-1 if axis == place else 1 for axis in range(len(vectors))]), sizes)
+        for place, vector in enumerate(vectors)
+    ]
+
+
+_BORDER_INDEX = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+def pad(
+    x: Tensor,
+    pad: Any,
+    mode: str = "constant",
+    value: Any = 0.0,
+    data_format: str | None = None,
+    pad_from_left_axis: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """
+    `x` with a border.
+
+    Parameters
+    ----------
+    x : Tensor
+    pad : int or sequence of int
+        One pair (before, after) for each axis, from the first axis on (or, without `pad_from_left_axis`, from the
+        last); or pairs for the axes that are neither batch nor channel, from the last one on: (left, right, top,
+        bottom).
+    mode : {"constant", "reflect", "replicate", "circular"}
+        `value`; mirrored at the outermost element; that element; from the other end.
+    value : number
+    data_format : str, optional
+        Says which axis holds the channels ("NCHW", "NHWC", …).
+    pad_from_left_axis : bool
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ShapeError
+        If the number of widths fits neither form.
+    ValueError
+        If `mode` is another word.
+    """
+    if mode != "constant" and mode not in _BORDER_INDEX:
+        raise ValueError(f"mode must be 'constant', {', '.join(map(repr, _BORDER_INDEX))}, got {mode!r}")
+    widths = _border_widths(pad, x, data_format, pad_from_left_axis)
+    if mode == "constant":
+        inner = tuple(
+            slice(max(0, -before), None if after >= 0 else after) for before, after in widths
+        )
+        x = getitem(x, inner) if any(min(pair) < 0 for pair in widths) else x
+        return bind(pad_op, x, widths=tuple((max(0, a), max(0, b)) for a, b in widths), value=value)
+    for axis, pair in enumerate(widths):
+        if pair != (0, 0):
+            source = np.pad(np.arange(x.shape[axis]), pair, mode=_BORDER_INDEX[mode])  # type: ignore[call-overload]
+            x = index_select(x, source, axis)
+    return x
+
+
+def _border_widths(pad: Any, x: Tensor, data_format: str | None, from_left: bool) -> list[tuple[int, int]]:
+    spatial = max(x.ndim - 2, 0)
+    numbers = list(integers(pad, "pad"))
+    if len(numbers) == 1:
+        numbers = numbers * (2 * spatial)
+    pairs = list(zip(numbers[::2], numbers[1::2], strict=False))
+    if len(numbers) == 2 * x.ndim and (data_format is None or len(numbers) != 2 * spatial):
+        return pairs if from_left else pairs[::-1]
+    if len(numbers) % 2 or len(pairs) > spatial:
+        raise ShapeError(f"pad of {len(numbers)} widths does not fit a tensor of shape {x.shape}")
+    pairs = [(0, 0)] * (spatial - len(pairs)) + pairs[::-1]
+    is_channels_last = data_format is not None and data_format.endswith("C")
+    return [(0, 0), *pairs, (0, 0)] if is_channels_last else [(0, 0), (0, 0), *pairs]
