@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import random
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -236,6 +238,25 @@ def test_a_worker_that_hangs_is_terminated(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_worker_that_dies_is_told() -> None:
     with pytest.raises(RuntimeError, match=r"worker 0 .* ended unexpectedly \(exit code 7\)"):
         list(io.DataLoader(Asking(lambda index: os._exit(7)), num_workers=1))
+
+
+def test_a_worker_that_dies_between_two_batches_is_told() -> None:
+    def die_soon(index: int) -> int:
+        if index == 0:
+            threading.Timer(0.1, os._exit, [7]).start()
+        return index
+
+    batches = iter(io.DataLoader(Asking(die_soon), num_workers=1, prefetch_factor=1))
+    assert next(batches).item() == 0
+    time.sleep(0.4)
+    with pytest.raises(RuntimeError, match=r"worker 0 .* ended unexpectedly \(exit code 7\)"):
+        next(batches)
+
+
+def test_a_dataset_that_cannot_be_pickled_cannot_be_spawned() -> None:
+    loader = io.DataLoader(Asking(lambda index: index), num_workers=2, multiprocessing_context="spawn")
+    with pytest.raises((AttributeError, pickle.PicklingError), match="lambda"):
+        list(loader)
 
 
 def test_batches_and_indices_larger_than_a_pipe() -> None:

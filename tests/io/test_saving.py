@@ -99,6 +99,18 @@ def test_other_objects_are_refused_and_the_old_file_stays(tmp_path: Path, value:
     assert os.listdir(tmp_path) == ["f"]
 
 
+def test_a_disk_error_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object) -> None:
+        raise OSError("disk full")
+
+    d2s.save("old", tmp_path / "f")
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        d2s.save("new", tmp_path / "f")
+    assert d2s.load(tmp_path / "f") == "old"
+    assert os.listdir(tmp_path) == ["f"]
+
+
 def test_loading_runs_no_code(tmp_path: Path) -> None:
     class Attack:
         def __reduce__(self) -> Any:

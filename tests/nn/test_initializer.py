@@ -82,6 +82,11 @@ def test_empty_and_scalar_shapes() -> None:
     assert init.XavierNormal().sample((), FLOAT).shape == ()
 
 
+def test_a_subclass_must_define_sample() -> None:
+    with pytest.raises(NotImplementedError):
+        init.Initializer().sample((1,), FLOAT)
+
+
 def test_gains() -> None:
     assert init.calculate_gain("relu") == math.sqrt(2)
     assert init.calculate_gain("tanh") == 5 / 3

@@ -218,6 +218,26 @@ def test_factors_of_the_parameter_count() -> None:
     assert layer.bias.item() == pytest.approx(-0.1)
 
 
+def test_rescale_grad_and_lr_ratio_are_factors() -> None:
+    def after_two_steps(make: Callable[[Any], Any]) -> list[float]:
+        weight = nn.Parameter([1.0, -2.0])
+        opt = make([weight])
+        for _ in range(2):
+            (weight * weight).sum().backward()
+            opt.step()
+            opt.clear_grad()
+        values: list[float] = weight.tolist()
+        return values
+
+    # Plain momentum is linear in the gradient, so scaling it is scaling the rate.
+    assert after_two_steps(lambda p: optimizer.Momentum(0.1, parameters=p, rescale_grad=0.5)) == pytest.approx(
+        after_two_steps(lambda p: optimizer.Momentum(0.05, parameters=p))
+    )
+    assert after_two_steps(lambda p: optimizer.AdamW(0.1, parameters=p, lr_ratio=lambda q: 0.5)) == pytest.approx(
+        after_two_steps(lambda p: optimizer.AdamW(0.05, parameters=p))
+    )
+
+
 def test_a_scalar_parameter_works_with_every_optimizer() -> None:
     for make, _, _ in RECORDED.values():
         weight = nn.Parameter(2.0)
@@ -315,6 +335,17 @@ def test_a_state_that_does_not_fit_changes_nothing() -> None:
 def test_bad_arguments(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         optimizer.Adam(**{"parameters": linear().parameters(), **arguments})
+
+
+def test_bad_arguments_of_methods() -> None:
+    opt = optimizer.SGD(0.1, linear().parameters())
+    with pytest.raises(TypeError, match="LRScheduler, got float"):
+        opt.set_lr_scheduler(0.1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="bool"):
+        opt.set_lr(True)
+    with pytest.raises(TypeError, match="float"):
+        opt.minimize(1.0)  # type: ignore[arg-type]
+    assert opt.get_lr() == 0.1
 
 
 def test_a_parameter_may_not_come_twice() -> None:
