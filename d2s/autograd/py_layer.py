@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from d2s.core.interpreter import current_interpreter, set_grad_mode, state
-from d2s.core.spec import is_floating
+from d2s.core.spec import TensorSpec, is_floating
 from d2s.eager.tape import Edge, InteriorNode, zeros
 from d2s.eager.tensor import Tensor
 from d2s.eager.walk import Walk
@@ -96,12 +96,7 @@ class PyLayer:
             return stage(cls, args, kwargs)
         inputs = [value for value in (*args, *kwargs.values()) if isinstance(value, Tensor)]
         edges = [value.edge() for value in inputs]
-        context = PyLayerContext()
-        before = set_grad_mode(False)
-        try:
-            result = cls.forward(context, *args, **kwargs)
-        finally:
-            set_grad_mode(before)
+        context, result = cls.run_forward(*args, **kwargs)
         if not state.grad_enabled or all(edge is None for edge in edges):
             return result
         parts = list(result) if isinstance(result, tuple | list) else [result]
@@ -114,6 +109,30 @@ class PyLayer:
                 if is_floating(part.dtype) and id(part) not in context._not_differentiable:
                     parts[index] = _joined(part, node, position, inputs)
         return type(result)(parts) if isinstance(result, tuple | list) else parts[0]
+
+
+    @classmethod
+    def run_forward(cls, *args: Any, **kwargs: Any) -> tuple[PyLayerContext, Any]:
+        """Run `forward` without grad mode; its context and its result."""
+        context = PyLayerContext()
+        before = set_grad_mode(False)
+        try:
+            return context, cls.forward(context, *args, **kwargs)
+        finally:
+            set_grad_mode(before)
+
+    @classmethod
+    def run_backward(
+        cls, context: PyLayerContext, outputs: Sequence[TensorSpec], inputs: Sequence[TensorSpec],
+        grads: Sequence[Tensor | None],
+    ) -> tuple[Tensor | None, ...]:
+        """Run `backward` on one gradient per output (None: none came); one checked gradient per input."""
+        if context._materializes:
+            grads = [zeros(spec) if grad is None else grad for grad, spec in zip(grads, outputs, strict=True)]
+        returned = cls.backward(context, *grads)
+        found = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
+        _check(cls, inputs, found)
+        return found
 
 
 def _joined(part: Tensor, node: PyLayerNode, position: int, inputs: Sequence[Tensor]) -> Tensor:
@@ -148,30 +167,26 @@ class PyLayerNode(InteriorNode):
 
     def propagate(self, walk: Walk, grads: list[Tensor | None]) -> None:
         context = self.context
-        if context._materializes:
-            grads = [zeros(spec) if grad is None else grad for grad, spec in zip(grads, self.specs, strict=True)]
         if not walk.retain_graph:
             self.release()
-        returned = self.layer.backward(context, *[None if grad is None else walk.own(grad) for grad in grads])
-        found = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
-        self._check(found)
+        own = [None if grad is None else walk.own(grad) for grad in grads]
+        found = self.layer.run_backward(context, self.specs, self.inputs, own)
         for edge, grad in zip(self.edges, found, strict=True):
             if grad is not None and edge is not None and walk.needs(edge):
                 walk.accumulate(edge, grad if walk.create_graph else Tensor(grad.data))
 
-    def _check(self, found: tuple[Any, ...]) -> None:
-        name = f"{self.layer.__name__}.backward"
-        if len(found) != len(self.inputs):
-            raise GradientError(
-                f"{name} returned {len(found)} gradients, expected {len(self.inputs)}: "
-                "one per Tensor among the arguments of forward"
-            )
-        for position, (grad, spec) in enumerate(zip(found, self.inputs, strict=True)):
-            if grad is None:
-                continue
-            if not isinstance(grad, Tensor):
-                raise DTypeError(
-                    f"{name} returned {type(grad).__name__} as gradient {position}, expected Tensor or None"
-                )
-            if grad.spec != spec:
-                raise ShapeError(f"{name} returned gradient {position} as {grad.spec}, expected {spec}")
+
+def _check(layer: type[PyLayer], inputs: Sequence[TensorSpec], found: tuple[Any, ...]) -> None:
+    name = f"{layer.__name__}.backward"
+    if len(found) != len(inputs):
+        raise GradientError(
+            f"{name} returned {len(found)} gradients, expected {len(inputs)}: "
+            "one per Tensor among the arguments of forward"
+        )
+    for position, (grad, spec) in enumerate(zip(found, inputs, strict=True)):
+        if grad is None:
+            continue
+        if not isinstance(grad, Tensor):
+            raise DTypeError(f"{name} returned {type(grad).__name__} as gradient {position}, expected Tensor or None")
+        if grad.spec != spec:
+            raise ShapeError(f"{name} returned gradient {position} as {grad.spec}, expected {spec}")

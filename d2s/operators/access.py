@@ -281,6 +281,7 @@ class Names:
 
     def store_global(self, tracer: Tracer, name: str, value: Any) -> None:
         namespace = self.fn.__globals__
+        tracer.remember(namespace, Constant(namespace))
         tracer.effect(operator.setitem, namespace, name, value)
         tracer.pending[(id(namespace), "item", name)] = (value, namespace)
 

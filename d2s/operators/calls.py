@@ -190,6 +190,8 @@ def _call_bound_builtin(
     if outer and isinstance(owner, list | dict | set | tuple | deque):
         seen = tracer.snapshot(owner)
         return getattr(seen, name)(*_seen(tracer, args), **_seen_named(tracer, kwargs))
+    if isinstance(owner, str | bytes) and (_holds_symbols(args) or _holds_symbols(kwargs)):
+        return tracer.python_call(func, args, kwargs, kind=type(owner) if name in ("format", "join") else None, effect=True)
     module = type(owner).__module__.partition(".")[0]
     if module in _PURE and not (module == "numpy" and "random" in type(owner).__module__):
         if _holds_objects(args) or (isinstance(owner, np.ndarray) and outer):

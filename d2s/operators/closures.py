@@ -222,6 +222,8 @@ def _is_plain_instance(thing: Any) -> bool:
     """True for an object of a user's class, made while tracing."""
     cls = type(thing)
     module = cls.__module__
+    if callable(thing) and not isinstance(getattr(cls, "__call__", None), FunctionType):
+        return False
     return (
         isinstance(getattr(thing, "__dict__", None), dict)
         and cls.__flags__ & (1 << 9) != 0

@@ -8,9 +8,10 @@ from typing import Any
 
 from d2s.operators import access, control_flow
 from d2s.operators.access import Names
+from d2s.operators.control_flow import is_symbol, symbol_of
 from d2s.operators.tracer import current_tracer
 from d2s.static.variable import ObjectVariable, Variable
-from d2s.transpiler.interface import PythonOperators
+from d2s.transpiler.interface import PythonOperators, format_value
 from d2s.transpiler.nested import NestedFunction
 
 Thunk = Callable[[], Any]
@@ -193,5 +194,14 @@ class TraceOperators(PythonOperators):
 
         return manager_of(tracer, manager)
 
-    def format_value(self, value: Any) -> Any:  # type: ignore[override]
-        return value
+    def format_value(self, value: Any, conversion: str | None, spec: str) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is not None and (is_symbol(symbol_of(tracer, value)) or is_symbol(spec)):
+            return tracer.python_call(format_value, (value, conversion, spec), kind=str, effect=True)
+        return format_value(value, conversion, spec)
+
+    def join_text(self, *parts: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is not None and any(map(is_symbol, parts)):
+            return tracer.python_call(PythonOperators.join_text, parts, kind=str, effect=True)
+        return "".join(parts)

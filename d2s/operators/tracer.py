@@ -333,6 +333,12 @@ class Tracer(StaticInterpreter):
     def lower(self, tree: Any) -> Any:
         return self.lowering(tree)
 
+    def py_layer(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``layer.apply(*args, **kwargs)`` of a PyLayer."""
+        from d2s.operators.custom_ops import apply_py_layer
+
+        return apply_py_layer(self, layer, args, kwargs)
+
     # --- state of the trace, for regions ------------------------------------------------------------------------
 
     def state_now(self) -> tuple[Any, ...]:

@@ -273,6 +273,8 @@ class _Backward:
         if op is None:
             if operator.kind == "py_func":
                 self.python_backward(operator, found, grads)
+            elif operator.kind == "py_layer":
+                self.py_layer_backward(operator, found[1:], grads)
             return
         needs = [self.needs(value) and op.differentiates(index) for index, value in enumerate(operator.inputs)]
         if not any(needs):
@@ -331,6 +333,24 @@ class _Backward:
             if self.needs(value):
                 self.contribute(grads, value, Gradient(result))
 
+    def py_layer_backward(
+        self, operator: Operator, found: list[Gradient | None], grads: dict[Value, Gradient]
+    ) -> None:
+        """Gradient of a PyLayer: its own backward, which may give None for an input."""
+        absent = self.record.constant(None)
+        given = [absent if g is None else g.value for g in found]
+        results = tuple(self.record.new_value(f"{value.name}@GRAD", value.spec) for value in operator.inputs)
+        attrs = {
+            "layer": operator.attrs["layer"],
+            "outputs": tuple(value.spec for value in operator.outputs[1:]),
+            "inputs": tuple(value.spec for value in operator.inputs),
+        }
+        made = self.record.emit("py_layer_backward", (operator.outputs[0], *given), results, attrs, effect=True)
+        made.several = True
+        for value, result in zip(operator.inputs, made.outputs, strict=True):
+            if self.needs(value):
+                self.contribute(grads, value, Gradient(result, certain=False))
+
     # --- gradients ---------------------------------------------------------------------------------------------
 
     def variable(self, value: Value) -> Variable:
@@ -360,7 +380,7 @@ class _Backward:
             return g
         if g is None:
             # Another output of the same op was used: this one has a zero gradient, and its hooks see it.
-            if len(operator.outputs) == 1 or operator.op is None:
+            if len(operator.outputs) == 1 or value.stop_gradient:
                 return None
             g = Gradient(self.zeros_like(value).value)
         out = self.record.new_value(g.value.name, value.spec)

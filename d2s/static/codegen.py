@@ -286,6 +286,19 @@ def _py_func(w: FunctionWriter, operator: Operator) -> None:
     w.assign(operator, f"py_func({function}, {w.pack(operator.inputs)}, {len(operator.outputs)})")
 
 
+def _py_layer(w: FunctionWriter, operator: Operator) -> None:
+    layer = w.bind(operator.attrs["layer"], operator.attrs["layer"].__name__)
+    args, kwargs = w.expression(operator.attrs["args"]), w.expression(operator.attrs["kwargs"])
+    w.assign(operator, f"py_layer({layer}, {args}, {kwargs})")
+
+
+def _py_layer_backward(w: FunctionWriter, operator: Operator) -> None:
+    layer = w.bind(operator.attrs["layer"], operator.attrs["layer"].__name__)
+    context, *grads = map(w.name, operator.inputs)
+    specs = ", ".join(w.bind(operator.attrs[name], name) for name in ("outputs", "inputs"))
+    w.assign(operator, f"py_layer_backward({layer}, {context}, {specs}, [{', '.join(grads)}])")
+
+
 def _return(w: FunctionWriter, operator: Operator) -> None:
     for write in reversed(w.open_records):
         write()
@@ -349,6 +362,8 @@ _WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "reversed_turns": _reversed_turns,
     "python": _python,
     "py_func": _py_func,
+    "py_layer": _py_layer,
+    "py_layer_backward": _py_layer_backward,
     "return": _return,
     "raise": _raise,
     "constant": _plain("{0}"),
@@ -356,6 +371,7 @@ _WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "leaf": _plain("run.leaf({0})"),
     "size": _plain("{0}.shape[{axis}]"),
     "item": _plain("{0}.item(*{index})"),
+    "array_of": _plain("np.asarray({0})"),
     "to_array": _plain("{dtype}.type({0})"),
     "check_bound": _plain("check_bound({0}, {name})"),
     "materialise": _materialise,

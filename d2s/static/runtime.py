@@ -48,11 +48,29 @@ def py_func(function: Callable[..., Any], arrays: tuple[Any, ...], count: int) -
     return made[0] if count == 1 else tuple(made)
 
 
+def py_layer(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Run the forward of a PyLayer: its context, and the arrays of its outputs."""
+    context, result = layer.run_forward(*args, **kwargs)
+    parts = result if isinstance(result, tuple | list) else (result,)
+    return context, *(unwrap(part) for part in parts)
+
+
+def py_layer_backward(
+    layer: Any, context: Any, outputs: tuple[Any, ...], inputs: tuple[Any, ...], grads: list[Any]
+) -> tuple[Any, ...]:
+    """Run the backward of a PyLayer on arrays; None where it gives no gradient."""
+    given = [None if grad is None else wrap(np.asarray(grad), False) for grad in grads]
+    found = layer.run_backward(context, outputs, inputs, given)
+    return tuple(None if grad is None else unwrap(grad) for grad in found)
+
+
 RUNTIME: dict[str, Any] = {
     "HookList": HookList,
     "add_present": add_present,
     "check_bound": check_bound,
     "py_func": py_func,
+    "py_layer": py_layer,
+    "py_layer_backward": py_layer_backward,
     "raise_again": raise_again,
     "register_hook": register_hook,
 }

@@ -115,10 +115,16 @@ class Variable(TensorBase, TensorMethods):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise self._concrete("a NumPy array")
 
+    def __str__(self) -> str:
+        raise self._concrete("str()")
+
+    def __format__(self, format_spec: str) -> str:
+        raise self._concrete("format()")
+
     def _concrete(self, use: str) -> TracingError:
         return TracingError(
             f"{use} needs the values of a tensor, which are known only when the Program runs "
-            f"({self.value.name}: {self.spec})",
+            f"({self.value.name}: {self.value.spec})",
             user_location(),
             "Keep it a tensor, or keep this function eager with @d2s.jit.not_to_static.",
         )

@@ -1,7 +1,7 @@
 """The trace-only pass: loads, stores and calls become operators too.
 
-It runs on a copy of the converted tree, after the text for ``.code`` was made.  Stores of several kinds in one statement
-are taken apart into statements of their own, in the order in which Python does them.
+It runs on a copy of the converted tree, after the text for ``.code`` was made.  Stores of several kinds in one
+statement are taken apart into statements of their own, in the order in which Python does them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 import gast
 
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located
+from d2s.transpiler.nodes import Node, is_generated, located
 from d2s.transpiler.passes.instrument_scopes import Scopes, stored_outside
 from d2s.transpiler.passes.instrument_stores import Stores
 from d2s.transpiler.selection import is_plain_test, reads_frame
-from d2s.transpiler.template import call, constant, load, thunk
+from d2s.transpiler.template import call, constant, load, own_call, thunk
 
 _NEVER_TENSOR = (gast.Is, gast.IsNot)
 
@@ -83,9 +83,7 @@ class _Instrument(Stores):
         if is_generated(node) or not hasattr(node, "nested_index"):
             return node
         wrapper = self.operator("function", node, constant(node.nested_index))
-        wrapped = gast.Call(func=wrapper, args=[node], keywords=[])
-        wrapped.generated = True
-        return located(wrapped, node)
+        return located(own_call(wrapper, node), node)
 
     def enter_parameters(self, node: Node) -> None:
         if not is_generated(node):
@@ -172,9 +170,7 @@ class _Instrument(Stores):
         else:  # Python evaluates the element first
             names = self.ctx.names.stable("element"), self.ctx.names.stable("container")
             inner = call(self.ctx, "contains", load(names[1]), load(names[0]))
-            found = gast.Call(func=thunk(inner, *names), args=[element, container], keywords=[])
-            found.generated = True
-            located(found, node)
+            found = located(own_call(thunk(inner, *names), element, container), node)
         return found if isinstance(node.ops[0], gast.In) else self.operator("not_", node, found)
 
     def visit_JoinedStr(self, node: Node) -> Any:
@@ -238,6 +234,3 @@ class _Instrument(Stores):
         node.guard = None if node.guard is None else self.truth(node.guard)
         node.body = self.visit_block(node.body)
         return node  # patterns are no expressions
-
-
-__all__ = ["FUNCTIONS", "run"]
