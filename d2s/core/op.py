@@ -29,8 +29,8 @@ class Op:
         The same signature on `TensorSpec`; returns the spec (or tuple of specs) of the result, or raises
         `ShapeError` or `DTypeError`.  Must agree with what `forward` accepts and gives.
     saves : tuple of str
-        Names of the tensor parameters, and "out", whose *values* the gradient rules read.  Rules get a
-        `TensorSpec` in place of every input that is not saved, and None in place of an unsaved `out`.
+        Names of the tensor parameters (``*tensors`` by its name), and "out", whose *values* the gradient rules read.
+        Rules get a `TensorSpec` in place of every input that is not saved, and None in place of an unsaved `out`.
     """
 
     def __init__(
@@ -47,10 +47,10 @@ class Op:
         self.forward = forward
         self.infer = infer
         self.parameters = tuple(p.name for p in signature if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
-        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in signature)
         self.saves_out = "out" in saves
-        # A variadic op (concat, stack) saves all of its inputs or none.
         self.saves = tuple(name in saves for name in self.parameters)
+        # Of ``*tensors`` all are saved, or none.
+        self.saves_rest = any(p.kind is p.VAR_POSITIONAL and p.name in saves for p in signature)
         self.random = random
         self.template = template
         self.rules: tuple[Rule | None, ...] = ()
@@ -86,7 +86,7 @@ class Op:
 
     def saves_input(self, index: int, name: str = "") -> bool:
         """True if the gradient rules read the value of input `index`."""
-        return self.saves[index] if index < len(self.saves) else False
+        return self.saves[index] if index < len(self.saves) else self.saves_rest
 
     def reads_for(self, wanted: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
         """Of which inputs, and whether of the output, the values are read when the `wanted` gradients are computed.

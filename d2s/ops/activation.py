@@ -45,15 +45,13 @@ def relu_op(x: Array) -> Any:
     return np.maximum(x, 0)
 
 
-relu_op.vjp(lambda g, out, x: bind(gate_op, g, out))
-
-
 @define_op("gate", infer=broadcast(np.multiply, "gate"), saves=("by",), template="np.multiply({0}, {1} > 0)")
 def gate_op(x: Array, by: Array) -> Any:
     """`x` where `by` is positive, else 0."""
     return np.multiply(x, by > 0)
 
 
+relu_op.vjp(lambda g, out, x: bind(gate_op, g, out))
 gate_op.vjp(lambda g, out, x, by: bind(gate_op, g, by))
 
 

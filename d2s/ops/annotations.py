@@ -12,3 +12,9 @@ Tensor: TypeAlias = Any
 Array: TypeAlias = np.ndarray[Any, Any]
 # An axis, several, or None for all of them.
 Axis: TypeAlias = int | Sequence[int] | None
+
+# NumPy's stubs know `keepdims` of a reduction as a literal only.
+add_reduce: Any = np.add.reduce
+multiply_reduce: Any = np.multiply.reduce
+maximum_reduce: Any = np.maximum.reduce
+minimum_reduce: Any = np.minimum.reduce

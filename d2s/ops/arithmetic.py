@@ -55,7 +55,7 @@ def _share(larger: Any, smaller: Any, g: Tensor) -> Tensor:
 
 
 def _pow_gradient_of_base(g: Tensor, x: Any, y: Any) -> Tensor:
-    if isinstance(y, np.generic) and y != 0:
+    if isinstance(y, np.number) and y != 0:
         return g * (conj(pow(x, y - 1)) * conj(y))
     # x ** 0 has slope 0 everywhere: keep 0 * x ** -1 from being NaN at x = 0.
     return g * (conj(pow(x, subtract(_one_for_zero(y), 1))) * conj(y))

@@ -11,7 +11,6 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, Shape, Size
 from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
-from d2s.ops.annotations import Axis
 
 
 def axis_index(axis: Any, ndim: int, what: str = "axis") -> int:
@@ -31,7 +30,7 @@ def axis_index(axis: Any, ndim: int, what: str = "axis") -> int:
     return number % axes
 
 
-def axis_indices(axis: Axis, ndim: int) -> tuple[int, ...] | None:
+def axis_indices(axis: Any, ndim: int) -> tuple[int, ...] | None:
     """Axes of a reduction, ascending and counted from the front; None for all of them.
 
     Raises
@@ -43,7 +42,7 @@ def axis_indices(axis: Axis, ndim: int) -> tuple[int, ...] | None:
     """
     if axis is None:
         return None
-    if isinstance(axis, TensorBase) and len(axis.shape) == 1:  # type: ignore[attr-defined]
+    if isinstance(axis, TensorBase) and axis.ndim == 1:
         axis = integers(axis)
     if isinstance(axis, list | tuple):
         found = tuple(sorted(axis_index(one, ndim) for one in axis))
@@ -86,7 +85,7 @@ def size_argument(value: Any, what: str = "a size") -> Any:
 
 def integers(values: Any, what: str = "a size") -> tuple[Any, ...]:
     """Several ints (or symbolic ones): from a sequence, an integer tensor of one axis, or a single one."""
-    if isinstance(values, TensorBase) and len(values.shape) == 1:  # type: ignore[attr-defined]
+    if isinstance(values, TensorBase) and values.ndim == 1:
         values = list(values)  # type: ignore[call-overload]
     if isinstance(values, Iterable) and not isinstance(values, TensorBase | np.generic) and not is_symbolic(values):
         return tuple(size_argument(value, what) for value in values)

@@ -161,7 +161,7 @@ def conv2d(
     kernel = tuple(weight.shape[2:])
     strides, dilations = pair(stride, "stride"), pair(dilation, "dilation")
     border = padding_of(padding, x.shape[2:], kernel, strides, dilations)
-    window = Window(kernel, strides, border, dilations)  # type: ignore[arg-type]
+    window = Window(kernel, strides, border, dilations)
     result = bind(conv2d_op, x, weight, window=window, groups=groups)
     if bias is not None:
         result = result + reshape(bias, [-1, 1, 1])
@@ -246,7 +246,7 @@ def conv2d_transpose(
     )
     if output_size is not None:
         size = pair(output_size, "output_size")
-    window = Window(kernel, strides, (top, bottom, left, right), dilations)  # type: ignore[arg-type]
+    window = Window(kernel, strides, (top, bottom, left, right), dilations)
     result = bind(conv2d_image_op, x, weight, window=window, groups=groups, size=size)
     if bias is not None:
         result = result + reshape(bias, [-1, 1, 1])

@@ -149,6 +149,11 @@ def empty_like(x: Tensor, dtype: Any = None, name: str | None = None) -> Tensor:
     return full_like(x, 0, dtype)
 
 
+def _number(value: Any) -> Any:
+    """A number given as such or as 0-d tensor."""
+    return value.item() if isinstance(value, TensorBase | np.generic) else value
+
+
 def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, name: str | None = None) -> Tensor:
     """
     Evenly spaced numbers from `start` up to, without, `end`; with one argument from 0 up to it.
@@ -170,7 +175,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, na
     """
     if end is None:
         start, end = 0, start
-    numbers = [value.item() if isinstance(value, TensorBase) else value for value in (start, end, step)]
+    numbers = [_number(value) for value in (start, end, step)]
     if dtype is None:
         whole = all(is_symbolic(value) or isinstance(value, int | np.integer) for value in numbers)
         dtype = "int64" if whole else default_dtype()
@@ -181,9 +186,8 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, na
 
 def linspace(start: Any, stop: Any, num: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """`num` evenly spaced numbers from `start` to `stop`, both included.  Shape (num,)."""
-    first, last = (value.item() if isinstance(value, TensorBase) else value for value in (start, stop))
     (count,) = shape_argument(num)
-    return bind(linspace_op, start=first, stop=last, num=count, dtype=_as_float(dtype))
+    return bind(linspace_op, start=_number(start), stop=_number(stop), num=count, dtype=_as_float(dtype))
 
 
 def eye(num_rows: Any, num_columns: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:

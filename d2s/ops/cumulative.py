@@ -12,7 +12,7 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec, as_dtype
-from d2s.ops.annotations import Array, Axis, Tensor
+from d2s.ops.annotations import Array, Axis, Tensor, multiply_reduce
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
 from d2s.ops.promotion import tensor_or_array
@@ -28,7 +28,7 @@ def _infer_prod(x: TensorSpec, *, axis: tuple[int, ...] | None = None, keepdim: 
 @define_op("prod", infer=_infer_prod, saves=("x",))
 def prod_op(x: Array, *, axis: tuple[int, ...] | None = None, keepdim: bool = False) -> Any:
     """Product; integers and bools multiply in int64."""
-    return np.multiply.reduce(x, axis=axis, dtype=sum_dtype(x.dtype), keepdims=keepdim)
+    return multiply_reduce(x, axis=axis, dtype=sum_dtype(x.dtype), keepdims=keepdim)
 
 
 def _gradient_of_prod(g: Tensor, x: Tensor, axis: tuple[int, ...] | None, keepdim: bool) -> Tensor:

@@ -21,7 +21,7 @@ def _infer_mask(*, shape: Shape, p: float, kept: float, dtype: DType) -> TensorS
 @define_op("dropout_mask", infer=_infer_mask, random=True)
 def dropout_mask_op(*, shape: tuple[int, ...], p: float, kept: float, dtype: DType) -> Array:
     """0 with probability `p`, else `kept`."""
-    return np.multiply(generator().random(shape, np.float32) >= p, dtype.type(kept))
+    return np.asarray((generator().random(shape, np.float32) >= p) * dtype.type(kept))
 
 
 def dropout(

@@ -35,7 +35,7 @@ class IndexInput:
 Template: TypeAlias = tuple["int | Dim | slice | EllipsisType | IndexInput | None", ...]
 
 
-def filled(index: Template, tensors: Sequence[Any]) -> tuple[Any, ...]:
+def filled(index: Template, tensors: Sequence[Any]) -> Any:
     """The template with the index tensors in their places."""
     return tuple([tensors[part.position] if type(part) is IndexInput else part for part in index])
 
@@ -142,25 +142,20 @@ def _infer_getitem(x: TensorSpec, *tensors: TensorSpec, index: Template) -> Tens
     return TensorSpec(indexed_shape(x.shape, index, tensors), x.dtype)
 
 
-@define_op("getitem", infer=_infer_getitem)
+@define_op("getitem", infer=_infer_getitem, saves=("tensors",))
 def getitem_op(x: Array, *tensors: Array, index: Template) -> Any:
     """Read ``x[index]``."""
     try:
-        return x[filled(index, tensors) if tensors else index]
+        return x[filled(index, tensors)]
     except IndexError as error:
         raise IndexOutOfRangeError(f"{error} (shape {list(x.shape)})") from None
-
-
-getitem_op.vjp(
-    lambda g, out, x, *tensors, index: bind(put_op, g, *tensors, index=index, shape=tuple(x.shape))
-)
 
 
 def _infer_put(g: TensorSpec, *tensors: TensorSpec, index: Template, shape: Shape) -> TensorSpec:
     return TensorSpec(shape, g.dtype)
 
 
-@define_op("put", infer=_infer_put)
+@define_op("put", infer=_infer_put, saves=("tensors",))
 def put_op(g: Array, *tensors: Array, index: Template, shape: tuple[int, ...]) -> Array:
     """Zeros of `shape` with `g` added at `index`: an element pointed at several times gets the sum."""
     result = np.zeros(shape, g.dtype)
@@ -171,6 +166,7 @@ def put_op(g: Array, *tensors: Array, index: Template, shape: tuple[int, ...]) -
     return result
 
 
+getitem_op.vjp(lambda g, out, x, *tensors, index: bind(put_op, g, *tensors, index=index, shape=tuple(x.shape)))
 put_op.vjp(lambda g, out, x, *tensors, index, shape: bind(getitem_op, g, *tensors, index=index))
 
 
@@ -188,7 +184,7 @@ def _infer_setitem(x: TensorSpec, value: TensorSpec, *tensors: TensorSpec, index
     return x
 
 
-@define_op("setitem", infer=_infer_setitem)
+@define_op("setitem", infer=_infer_setitem, saves=("tensors",))
 def setitem_op(x: Array, value: Array, *tensors: Array, index: Template) -> Array:
     """A copy of `x` with `value` written at `index`."""
     result = np.array(x)
@@ -267,10 +263,11 @@ def _index_tensor(part: Any) -> Any:
             part = np.asarray(part) if len(part) else np.zeros(0, np.int64)
     elif isinstance(part, bool | np.bool_):
         part = np.asarray(part)
-    if not isinstance(part, TensorBase | np.ndarray) or part.dtype.kind not in "iub":  # type: ignore[attr-defined]
-        kind = part.dtype.name if isinstance(part, TensorBase | np.ndarray) else type(part).__name__  # type: ignore[union-attr]
+    kind = part.dtype.kind if isinstance(part, TensorBase | np.ndarray) else None
+    if kind is None or kind not in "iub":
+        name = type(part).__name__ if kind is None else part.dtype.name
         raise DTypeError(
-            f"an index must be int, slice, None, ..., or a tensor, array or list of ints or bools, got {kind}"
+            f"an index must be int, slice, None, ..., or a tensor, array or list of ints or bools, got {name}"
         )
     return part
 

@@ -52,11 +52,6 @@ def concat_op(*xs: Array, axis: int) -> Array:
     return np.concatenate(xs, axis)
 
 
-concat_op.vjp_all(
-    lambda g, out, *xs, needs, axis: bind(split_op, g, sizes=tuple(x.shape[axis] for x in xs), axis=axis)
-)
-
-
 def _infer_split(x: TensorSpec, *, sizes: tuple[Size, ...], axis: int) -> tuple[TensorSpec, ...]:
     place = axis_index(axis, x.ndim)
     total = x.shape[place]
@@ -78,6 +73,9 @@ def split_op(x: Array, *, sizes: tuple[int, ...], axis: int) -> tuple[Array, ...
     return tuple(parts)
 
 
+concat_op.vjp_all(
+    lambda g, out, *xs, needs, axis: bind(split_op, g, sizes=tuple(x.shape[axis] for x in xs), axis=axis)
+)
 split_op.vjp(lambda g, out, x, *, sizes, axis: bind(concat_op, *g, axis=axis))
 
 
@@ -98,9 +96,6 @@ def stack_op(*xs: Array, axis: int) -> Array:
     return np.stack(xs, axis)
 
 
-stack_op.vjp_all(lambda g, out, *xs, needs, axis: bind(unbind_op, g, axis=axis))
-
-
 def _infer_unbind(x: TensorSpec, *, axis: int) -> tuple[TensorSpec, ...]:
     if not x.ndim:
         raise ShapeError("a 0-d tensor has no axis to unbind")
@@ -117,6 +112,7 @@ def unbind_op(x: Array, *, axis: int) -> tuple[Array, ...]:
     return tuple(np.moveaxis(x, axis, 0))
 
 
+stack_op.vjp_all(lambda g, out, *xs, needs, axis: bind(unbind_op, g, axis=axis))
 unbind_op.vjp(lambda g, out, x, *, axis: bind(stack_op, *g, axis=axis))
 
 

@@ -10,7 +10,7 @@ from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError
-from d2s.ops.annotations import Array, Tensor
+from d2s.ops.annotations import Array, Tensor, add_reduce, maximum_reduce
 from d2s.ops.axes import axis_index
 from d2s.ops.casting import cast
 from d2s.ops.exponential import exp
@@ -27,9 +27,9 @@ def _infer_softmax(x: TensorSpec, *, axis: int = -1) -> TensorSpec:
 
 def softmax_of(x: Array, axis: int) -> Array:
     """Softmax of an array, the largest element subtracted first."""
-    result = np.asarray(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
+    result = np.asarray(x - maximum_reduce(x, axis=axis, keepdims=True, initial=-np.inf))
     np.exp(result, out=result)
-    result /= np.add.reduce(result, axis=axis, keepdims=True)
+    result /= add_reduce(result, axis=axis, keepdims=True)
     return result
 
 
@@ -50,8 +50,8 @@ softmax_op.vjp(lambda g, out, x, *, axis=-1: _softmax_gradient(g, out, axis))
 @define_op("log_softmax", infer=_infer_softmax, saves=("out",))
 def log_softmax_op(x: Array, *, axis: int = -1) -> Any:
     """Logarithm of softmax along `axis`."""
-    shifted = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
-    return shifted - np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
+    shifted = x - maximum_reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    return shifted - np.log(add_reduce(np.exp(shifted), axis=axis, keepdims=True))
 
 
 log_softmax_op.vjp(lambda g, out, x, *, axis=-1: g - exp(out) * sum(g, axis, keepdim=True))

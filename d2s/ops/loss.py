@@ -9,7 +9,7 @@ from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.activation import log_sigmoid
-from d2s.ops.annotations import Array, Tensor
+from d2s.ops.annotations import Array, Tensor, add_reduce, maximum_reduce
 from d2s.ops.arithmetic import maximum, subtract
 from d2s.ops.axes import axis_index, sizes_agree
 from d2s.ops.casting import cast
@@ -43,24 +43,19 @@ def _infer_cross_entropy(logits: TensorSpec, label: TensorSpec, *, ignore_index:
 def _checked_labels(label: Array, classes: int, ignore_index: int) -> tuple[Array, Array]:
     """Labels with 0 in place of ignored ones, and which are not ignored."""
     valid = label != ignore_index
-    return class_index_op.forward(np.where(valid, label, 0), classes=classes), valid
+    label = np.where(valid, label, 0)
+    class_index_op.forward(label, classes=classes)
+    return label, valid
 
 
 @define_op("softmax_cross_entropy", infer=_infer_cross_entropy, saves=("logits", "label"))
 def softmax_cross_entropy_op(logits: Array, label: Array, *, ignore_index: int) -> Array:
     """-log(softmax(logits)[label]) over the last axis; 0 where the label is `ignore_index`."""
     label, valid = _checked_labels(label, logits.shape[-1], ignore_index)
-    top = np.maximum.reduce(logits, axis=-1, keepdims=True)
-    total = np.add.reduce(np.exp(logits - top), axis=-1)
+    top = maximum_reduce(logits, axis=-1, keepdims=True)
+    total = add_reduce(np.exp(logits - top), axis=-1)
     picked = np.take_along_axis(logits, label[..., None], -1)
-    return (np.log(total) - (picked - top)[..., 0]) * valid
-
-
-softmax_cross_entropy_op.vjp(
-    lambda g, out, logits, label, *, ignore_index: bind(
-        softmax_minus_label_op, g, logits, label, ignore_index=ignore_index
-    )
-)
+    return np.asarray((np.log(total) - (picked - top)[..., 0]) * valid)
 
 
 @define_op(
@@ -90,6 +85,11 @@ def _second_order_of_logits(a: Tensor, g: Tensor, logits: Tensor, label: Tensor,
     return weighted - probabilities * sum(weighted, -1, keepdim=True)
 
 
+softmax_cross_entropy_op.vjp(
+    lambda g, out, logits, label, *, ignore_index: bind(
+        softmax_minus_label_op, g, logits, label, ignore_index=ignore_index
+    )
+)
 softmax_minus_label_op.vjp(
     lambda a, out, g, logits, label, *, ignore_index: _second_order_of_g(a, logits, label, ignore_index),
     lambda a, out, g, logits, label, *, ignore_index: _second_order_of_logits(a, g, logits, label, ignore_index),

@@ -105,8 +105,8 @@ class TensorMethods:
     __xor__, __rxor__ = operator_method(logical.bitwise_xor_op), reflected_method(logical.bitwise_xor_op)
     __lt__, __le__ = operator_method(comparison.less_than_op), operator_method(comparison.less_equal_op)
     __gt__, __ge__ = operator_method(comparison.greater_than_op), operator_method(comparison.greater_equal_op)
-    __eq__ = operator_method(comparison.equal_op)  # type: ignore[assignment]
-    __ne__ = operator_method(comparison.not_equal_op)  # type: ignore[assignment]
+    __eq__ = operator_method(comparison.equal_op)
+    __ne__ = operator_method(comparison.not_equal_op)
 
     def __pow__(self, other: Any) -> Any:
         try:

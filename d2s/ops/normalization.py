@@ -11,7 +11,7 @@ from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError, ShapeError
-from d2s.ops.annotations import Array, Tensor
+from d2s.ops.annotations import Array, Tensor, add_reduce
 from d2s.ops.axes import axis_indices, integers, sizes_agree
 from d2s.ops.exponential import rsqrt, square
 from d2s.ops.promotion import floating
@@ -31,8 +31,8 @@ def _infer_standardize(x: TensorSpec, *, axis: Axes, epsilon: float) -> TensorSp
 def _centred(x: Array, axis: Axes, epsilon: float) -> tuple[Array, Array]:
     """`x` minus its mean, and one over its standard deviation."""
     count = x.dtype.type(math.prod(x.shape[one] for one in axis))
-    centred = x - np.add.reduce(x, axis=axis, keepdims=True) / count
-    variance = np.add.reduce(centred * centred, axis=axis, keepdims=True) / count
+    centred = x - add_reduce(x, axis=axis, keepdims=True) / count
+    variance = add_reduce(centred * centred, axis=axis, keepdims=True) / count
     return centred, 1 / np.sqrt(variance + x.dtype.type(epsilon))
 
 
@@ -44,21 +44,16 @@ def standardize_op(x: Array, *, axis: Axes, epsilon: float) -> Array:
     return result
 
 
-standardize_op.vjp(
-    lambda g, out, x, *, axis, epsilon: bind(standardize_gradient_op, g, x, axis=axis, epsilon=epsilon)
-)
-
-
 @define_op("standardize_gradient", infer=lambda g, x, *, axis, epsilon: x, saves=("g", "x"))
 def standardize_gradient_op(g: Array, x: Array, *, axis: Axes, epsilon: float) -> Array:
     """The gradient of standardize: what is left of g without its mean and its part along the result, scaled."""
     count = x.dtype.type(math.prod(x.shape[one] for one in axis))
     result, scale = _centred(x, axis, epsilon)
     result *= scale
-    along = np.add.reduce(g * result, axis=axis, keepdims=True) / count
+    along = add_reduce(g * result, axis=axis, keepdims=True) / count
     result *= -along
     result += g
-    result -= np.add.reduce(g, axis=axis, keepdims=True) / count
+    result -= add_reduce(g, axis=axis, keepdims=True) / count
     result *= scale
     return result
 
@@ -75,6 +70,9 @@ def _second_order(a: Tensor, g: Tensor, x: Tensor, axis: Axes, epsilon: float) -
     return inner - square(scale) * h * through_scale
 
 
+standardize_op.vjp(
+    lambda g, out, x, *, axis, epsilon: bind(standardize_gradient_op, g, x, axis=axis, epsilon=epsilon)
+)
 standardize_gradient_op.vjp(
     # The gradient is a symmetric function of g: its gradient is itself.
     lambda a, out, g, x, *, axis, epsilon: bind(standardize_gradient_op, a, x, axis=axis, epsilon=epsilon),

@@ -45,22 +45,25 @@ def _infer_shaped(*, shape: Shape, dtype: DType, **attrs: Any) -> TensorSpec:
     return TensorSpec(shape, dtype)
 
 
+def _drawn_dtype(dtype: DType) -> Any:
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def _scaled(drawn: Any, factor: float, offset: float, dtype: DType) -> Array:
+    """``drawn * factor + offset``, where Python's numbers keep the dtype drawn."""
+    return np.asarray(drawn if (factor, offset) == (1.0, 0.0) else drawn * factor + offset, dtype)
+
+
 @define_op("uniform", infer=_infer_shaped, random=True)
 def uniform_op(*, shape: tuple[int, ...], dtype: DType, min: float = 0.0, max: float = 1.0) -> Array:
     """Numbers spread evenly over [min, max)."""
-    drawn = np.asarray(generator().random(shape, np.float32 if dtype == np.float32 else np.float64))
-    if (min, max) != (0.0, 1.0):
-        drawn = drawn * drawn.dtype.type(max - min) + drawn.dtype.type(min)
-    return np.asarray(drawn, dtype)
+    return _scaled(generator().random(shape, _drawn_dtype(dtype)), max - min, min, dtype)
 
 
 @define_op("gaussian", infer=_infer_shaped, random=True)
 def gaussian_op(*, shape: tuple[int, ...], dtype: DType, mean: float = 0.0, std: float = 1.0) -> Array:
     """Normally distributed numbers."""
-    drawn = np.asarray(generator().standard_normal(shape, np.float32 if dtype == np.float32 else np.float64))
-    if (mean, std) != (0.0, 1.0):
-        drawn = drawn * drawn.dtype.type(std) + drawn.dtype.type(mean)
-    return np.asarray(drawn, dtype)
+    return _scaled(generator().standard_normal(shape, _drawn_dtype(dtype)), std, mean, dtype)
 
 
 @define_op("randint", infer=_infer_shaped, random=True)

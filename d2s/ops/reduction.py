@@ -12,7 +12,7 @@ from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import DType, Shape, Size, TensorSpec, as_dtype
 from d2s.errors import DTypeError, ShapeError
-from d2s.ops.annotations import Array, Axis, Tensor
+from d2s.ops.annotations import Array, Axis, Tensor, add_reduce, maximum_reduce, minimum_reduce
 from d2s.ops.axes import axis_indices, reduced_shape
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal
@@ -41,7 +41,7 @@ def sum_dtype(dtype: DType) -> DType:
 def sum_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Sum; integers and bools add up in int64."""
     dtype = None if x.dtype.kind in "fc" else sum_dtype(x.dtype)
-    return np.add.reduce(x, axis=axis, dtype=dtype, keepdims=keepdim)
+    return add_reduce(x, axis=axis, dtype=dtype, keepdims=keepdim)
 
 
 sum_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: spread(g, x.shape, axis, keepdim))
@@ -59,7 +59,7 @@ def _floats_only(name: str) -> Callable[[DType], DType]:
 @define_op("mean", infer=_reduces(_floats_only("mean")))
 def mean_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Sum over the number of elements; NaN if there are none."""
-    total = np.add.reduce(x, axis=axis, keepdims=keepdim)
+    total = add_reduce(x, axis=axis, keepdims=keepdim)
     count = x.size if axis is None else math.prod(x.shape[one] for one in axis)
     return total / total.dtype.type(count)
 
@@ -105,7 +105,7 @@ def _infer_unbroadcast(g: TensorSpec, *, dropped: int, axes: tuple[int, ...]) ->
 @define_op("unbroadcast", infer=_infer_unbroadcast)
 def unbroadcast_op(g: Array, *, dropped: int, axes: tuple[int, ...]) -> Any:
     """Sum over the first `dropped` axes, which go, and over `axes`, which stay with size 1."""
-    total = np.add.reduce(g, axis=(*range(dropped), *axes), keepdims=bool(axes))
+    total = add_reduce(g, axis=(*range(dropped), *axes), keepdims=bool(axes))
     return total.reshape(total.shape[dropped:]) if axes else total
 
 
@@ -149,13 +149,13 @@ def _infer_extremum(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) 
 @define_op("max", infer=_infer_extremum, saves=("x", "out"))
 def max_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Largest element."""
-    return np.maximum.reduce(x, axis=axis, keepdims=keepdim)
+    return maximum_reduce(x, axis=axis, keepdims=keepdim)
 
 
 @define_op("min", infer=_infer_extremum, saves=("x", "out"))
 def min_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Smallest element."""
-    return np.minimum.reduce(x, axis=axis, keepdims=keepdim)
+    return minimum_reduce(x, axis=axis, keepdims=keepdim)
 
 
 def _to_the_winners(g: Tensor, out: Tensor, x: Any, *, axis: Axes = None, keepdim: bool = False) -> Tensor:
@@ -173,10 +173,10 @@ min_op.vjp(_to_the_winners)
 @define_op("logsumexp", infer=_reduces(_floats_only("logsumexp")), saves=("x", "out"))
 def logsumexp_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Logarithm of the sum of exponentials, the largest exponent taken out first."""
-    top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = maximum_reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, x.dtype.type(0))
-    total = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
-    return total if keepdim else total.reshape(np.add.reduce(total, axis=axis).shape)
+    total = np.log(add_reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return total if keepdim else total.reshape(add_reduce(total, axis=axis).shape)
 
 
 logsumexp_op.vjp(
@@ -192,13 +192,13 @@ def _is_bool(dtype: DType) -> DType:
 @define_op("any", infer=_reduces(_is_bool))
 def any_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """True where at least one element is."""
-    return np.logical_or.reduce(x, axis=axis, keepdims=keepdim)
+    return np.any(x, axis, keepdims=keepdim)
 
 
 @define_op("all", infer=_reduces(_is_bool))
 def all_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """True where every element is."""
-    return np.logical_and.reduce(x, axis=axis, keepdims=keepdim)
+    return np.all(x, axis, keepdims=keepdim)
 
 
 def sum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:

@@ -40,7 +40,8 @@ def argsort_op(x: Array, *, axis: int, descending: bool) -> Array:
 
 def _infer_top_indices(x: TensorSpec, *, k: Size, axis: int, largest: bool) -> TensorSpec:
     place = axis_index(axis, x.ndim)
-    if not x.ndim or (isinstance(k, int) and isinstance(x.shape[place], int) and not 1 <= k <= x.shape[place]):
+    size = x.shape[place] if x.ndim else 0
+    if isinstance(k, int) and isinstance(size, int) and not 1 <= k <= size:
         raise ShapeError(f"topk of {k} along axis {axis} of shape {list(x.shape)}: k must lie between 1 and the size")
     return TensorSpec((*x.shape[:place], k, *x.shape[place + 1 :]), _INT64)
 

@@ -11,7 +11,7 @@ from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError
-from d2s.ops.annotations import Array, Axis, Tensor
+from d2s.ops.annotations import Array, Axis, Tensor, add_reduce
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal, isnan, not_equal
@@ -35,7 +35,7 @@ def _infer_norm(x: TensorSpec, *, axis: tuple[int, ...] | None, keepdim: bool) -
 @define_op("euclidean_norm", infer=_infer_norm, saves=("x", "out"))
 def euclidean_norm_op(x: Array, *, axis: tuple[int, ...] | None, keepdim: bool) -> Any:
     """Root of the sum of squares."""
-    return np.sqrt(np.add.reduce(np.square(x), axis=axis, keepdims=keepdim))
+    return np.sqrt(add_reduce(np.square(x), axis=axis, keepdims=keepdim))
 
 
 def _norm_gradient(g: Tensor, out: Tensor, x: Tensor, axis: Any, keepdim: bool) -> Tensor:
