@@ -23,6 +23,7 @@ from d2s.ops.activation import (
     tanh,
     tanhshrink,
 )
+from d2s.ops.attention import scaled_dot_product_attention
 from d2s.ops.convolution import conv1d, conv2d
 from d2s.ops.dropout import dropout, dropout2d
 from d2s.ops.encoding import embedding, one_hot
@@ -97,6 +98,7 @@ __all__ = [
     "relu",
     "relu6",
     "rms_norm",
+    "scaled_dot_product_attention",
     "selu",
     "sigmoid",
     "silu",

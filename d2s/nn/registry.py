@@ -81,7 +81,17 @@ class LayerRegistry:
         return sorted(names)
 
     def _register(self, registry: str, name: str, value: Any) -> None:
-        """Enter `value` under `name`, which then means nothing else."""
+        """Enter `value` under `name`, which then means nothing else.
+
+        Raises
+        ------
+        AttributeError
+            If the class has an attribute of that name: it would be found in place of the entry.
+        """
+        if any(name in base.__dict__ for base in type(self).__mro__):
+            raise AttributeError(
+                f"{type(self).__name__}.{name} is an attribute of the class and would hide what is registered here"
+            )
         self.__dict__.pop(name, None)
         for other in _REGISTRIES:
             if other != registry:

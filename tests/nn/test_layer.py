@@ -84,6 +84,17 @@ def test_registered_names_take_none_or_their_kind_only(name: str) -> None:
     assert all(not key.startswith(name) for key in block.state_dict())
 
 
+@pytest.mark.parametrize("value", [nn.Parameter([1.0]), nn.ReLU()])
+def test_a_class_attribute_may_not_hide_what_is_registered(value: Any) -> None:
+    class Defaulted(nn.Layer):
+        part = None
+
+    layer = Defaulted()
+    with pytest.raises(AttributeError, match=r"Defaulted\.part is an attribute of the class"):
+        layer.part = value
+    assert layer.parameters() == layer.sublayers() == []
+
+
 def test_deleting_an_attribute_unregisters_it() -> None:
     block = Block()
     for name in ("scale", "fc", "count", "scratch", "note"):
