@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import gast
 
 from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located, map_blocks, prologue_length
-from d2s.transpiler.scopes import bound_names, declared_names, local_names, mentions, parameters, user_declared
+from d2s.transpiler.scopes import bound_names, declared_names, mentions, parameters, user_declared
 from d2s.transpiler.template import constant, function, store
 
 
@@ -90,6 +90,3 @@ def _free_mentions(node: Node) -> set[str]:
 def _plain_names(node: Node) -> set[str]:
     """Names that a node holds as text."""
     return set(mentions(node)) if isinstance(node, (gast.alias, *FUNCTIONS, gast.ClassDef, gast.pattern)) else set()
-
-
-__all__ = ["closure", "declare_unbound", "local_names"]

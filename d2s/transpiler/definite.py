@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import gast
 
-from d2s.transpiler.nodes import COMPREHENSIONS, FUNCTIONS, LOOPS, TRIES, Node, walk_statements
+from d2s.transpiler.nodes import COMPREHENSIONS, TRIES, Node, walk_statements
 from d2s.transpiler.scopes import bound_names, local_names, parameters
 
 State: TypeAlias = frozenset[str] | None
@@ -229,6 +229,3 @@ def _deleted(statements: list[Node]) -> frozenset[str]:
     deletes = [node for node in walk_statements(statements) if isinstance(node, gast.Delete)]
     handlers = [h for node in walk_statements(statements) if isinstance(node, TRIES) for h in node.handlers if h.name]
     return frozenset(bound_names(*deletes, *(handler.name for handler in handlers)))
-
-
-__all__ = ["FUNCTIONS", "LOOPS", "mark_maybe_unbound"]

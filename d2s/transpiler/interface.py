@@ -255,9 +255,8 @@ class PythonOperators:
 
 def format_value(value: Any, conversion: str | None, spec: str) -> str:
     """The text of a value in an f-string: converted by `str`, `repr` or `ascii` if asked for, then formatted."""
-    if conversion is not None:
-        value = {"s": str, "r": repr, "a": ascii}[conversion](value)
-    return format(value, spec)
+    converters: dict[str | None, Callable[[Any], Any]] = {None: lambda same: same, "s": str, "r": repr, "a": ascii}
+    return format(converters[conversion](value), spec)
 
 
 # Python's own machinery that instrumented code needs by a name the user cannot have rebound.

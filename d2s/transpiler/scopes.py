@@ -6,7 +6,7 @@ from typing import Any
 
 import gast
 
-from d2s.transpiler.nodes import COMPREHENSIONS, FUNCTIONS, Node, is_generated, walk_own
+from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, walk_own
 
 
 class _BoundNames(gast.NodeVisitor):  # type: ignore[misc]
@@ -173,16 +173,3 @@ def captured_names(*nodes: Node) -> set[str]:
         if isinstance(part, inner) and not is_generated(part)
         for name in mentions(part)
     }
-
-
-__all__ = [
-    "COMPREHENSIONS",
-    "bound_names",
-    "captured_names",
-    "declared_names",
-    "local_names",
-    "mentions",
-    "parameter_nodes",
-    "parameters",
-    "user_declared",
-]

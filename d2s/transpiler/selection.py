@@ -11,7 +11,6 @@ from d2s.transpiler.nodes import (
     TRIES,
     Node,
     blocks_of,
-    is_generated,
     is_generator,
     walk_own,
     walk_statements,
@@ -165,17 +164,3 @@ def _leaves(statement: Node) -> bool:
         return is_total and all(always_leaves(case.body) for case in statement.cases)
     # A `with` may swallow the exception that ended its body, so it never counts.
     return False
-
-
-__all__ = [
-    "EXITS",
-    "always_leaves",
-    "has_exit",
-    "has_return",
-    "is_generated",
-    "is_literal_iterable",
-    "is_plain_test",
-    "is_rewritten",
-    "keeps_control_flow",
-    "own_exits",
-]

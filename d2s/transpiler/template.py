@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import gast
 
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import COMPREHENSIONS, Node, located, mark_generated
+from d2s.transpiler.nodes import Node, is_generated, located, mark_generated
 
 
 def load(name: str) -> Node:
@@ -31,11 +31,14 @@ def assign(name: str, value: Node) -> Node:
     return gast.Assign(targets=[store(name)], value=value, type_comment=None)
 
 
+def own_call(func: Node, *args: Node) -> Node:
+    """A call that no later pass takes for one of the user's."""
+    return mark_generated(gast.Call(func=func, args=list(args), keywords=[]))
+
+
 def call(ctx: Context, operator: str, *args: Node) -> Node:
-    """A call of one of the operators; no later pass takes it for the user's own."""
-    return mark_generated(
-        gast.Call(func=mark_generated(load(ctx.names.operator(operator))), args=list(args), keywords=[])
-    )
+    """A call of one of the operators."""
+    return own_call(mark_generated(load(ctx.names.operator(operator))), *args)
 
 
 def arguments(*names: str) -> Node:
@@ -86,7 +89,7 @@ def has_walrus(expression: Node) -> bool:
     """Does evaluating this expression bind a name of the function around it?"""
     if isinstance(expression, gast.NamedExpr):
         return True
-    if isinstance(expression, gast.Lambda) and not getattr(expression, "generated", False):
+    if isinstance(expression, gast.Lambda) and not is_generated(expression):
         return False
     return any(has_walrus(child) for child in gast.iter_child_nodes(expression))
 
@@ -94,21 +97,3 @@ def has_walrus(expression: Node) -> bool:
 def text_of(node: Node) -> str:
     """An expression as one line of text."""
     return ast.unparse(gast.gast_to_ast(gast.Expression(body=node)).body)
-
-
-__all__ = [
-    "COMPREHENSIONS",
-    "any_of",
-    "arguments",
-    "assign",
-    "call",
-    "constant",
-    "function",
-    "has_walrus",
-    "if_statement",
-    "load",
-    "negation",
-    "store",
-    "text_of",
-    "thunk",
-]

@@ -741,7 +741,7 @@ def stop_iteration_passes(x):
 @case((3,), (0,))
 def number_literals(x):
     if x:
-        return -1**2, 1e400, -0.0, 10**30, 0xFF, 1_000, 2j, -x**2
+        return -(1**2), 1e400, -0.0, 10**30, 0xFF, 1_000, 2j, -(x**2)
     return b"\x00", "tab\t", r"\d", "\N{BULLET}"
 
 

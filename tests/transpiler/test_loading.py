@@ -81,7 +81,7 @@ def fails(x):
     y = x
     for i in range(3):
         if x > 1:
-            y = y / (x - 2)
+            y = (y + i) / (x - 2)
     return y and 1 / y
 
 

@@ -6,7 +6,7 @@ import gast
 
 from d2s.transpiler.context import Context
 from d2s.transpiler.definite import mark_maybe_unbound
-from d2s.transpiler.nodes import FUNCTIONS, Node, is_docstring, map_blocks, prologue_length, user_functions
+from d2s.transpiler.nodes import FUNCTIONS, Node, is_docstring, map_blocks, user_functions
 from d2s.transpiler.scopes import user_declared
 
 
@@ -47,8 +47,6 @@ def hoist_declarations(function: Node) -> None:
     if not declarations:
         return
     position = 1 if is_docstring(function.body[0]) else 0
-    if function.body[position : prologue_length(function)] == []:
-        pass
     for declaration in declarations:
         gast.copy_location(declaration, function.body[0])
     map_blocks(function, _without_declarations)

@@ -6,7 +6,7 @@ import gast
 
 from d2s.transpiler.closures import closure, declare_unbound
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import FUNCTIONS, Node, located, map_blocks, user_functions
+from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located, map_blocks, user_functions
 from d2s.transpiler.passes.lifetimes import private_names
 from d2s.transpiler.scopes import local_names
 from d2s.transpiler.selection import always_leaves, has_exit, has_return, is_rewritten, keeps_control_flow
@@ -59,7 +59,7 @@ class _Rewriter:
     def block(self, statements: list[Node]) -> list[Node]:
         done: list[Node] = []
         for statement in statements:
-            if isinstance(statement, FUNCTIONS) and getattr(statement, "generated", False):
+            if isinstance(statement, FUNCTIONS) and is_generated(statement):
                 map_blocks(statement, self.block)
             if isinstance(statement, (*FUNCTIONS, gast.ClassDef)):
                 done.append(statement)

@@ -9,7 +9,7 @@ import gast
 from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import Node, located
 from d2s.transpiler.passes.instrument_scopes import Scopes
-from d2s.transpiler.template import assign, constant, load, store, thunk
+from d2s.transpiler.template import assign, constant, load, own_call, store, thunk
 
 _IN_PLACE = {
     gast.Add: "iadd",
@@ -172,9 +172,7 @@ class Stores(gast.NodeTransformer):  # type: ignore[misc]
         given = self.ctx.names.stable("given")
         pair = gast.Tuple(elts=[self.store_call(node.target, load(given)), load(given)], ctx=gast.Load())
         last = gast.Subscript(value=pair, slice=constant(1), ctx=gast.Load())
-        made = gast.Call(func=thunk(last, given), args=[node.value], keywords=[])
-        made.generated = True
-        return located(made, node)
+        return located(own_call(thunk(last, given), node.value), node)
 
     # Targets of compound statements
 

@@ -172,6 +172,3 @@ def private_names(statement: Node, block: list[Node]) -> frozenset[str]:
     """Names that `block` of this ``if`` or loop binds and that nobody wants after it."""
     wanted: Live | None = getattr(statement, "wanted", None)
     return frozenset() if wanted is None else frozenset(bound_names(*block)) - wanted
-
-
-__all__ = ["private_names", "run"]

@@ -8,10 +8,10 @@ import gast
 
 from d2s.transpiler.closures import declare_unbound
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import FUNCTIONS, Node, duplicate, is_generated, located, user_functions
+from d2s.transpiler.nodes import Node, duplicate, is_generated, located, user_functions
 from d2s.transpiler.scopes import local_names, user_declared
 from d2s.transpiler.selection import is_plain_test, keeps_control_flow
-from d2s.transpiler.template import assign, call, function, has_walrus, load, thunk
+from d2s.transpiler.template import assign, call, function, has_walrus, load, own_call, thunk
 
 
 def run(tree: Node, ctx: Context) -> Node:
@@ -167,8 +167,7 @@ class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
             rest = self.chain(again, ops[1:], comparators[1:], origin)
         both = call(self.ctx, "and_", first, self.thunk(located(rest, origin)))
         if params:
-            both = gast.Call(func=thunk(both, *params), args=list(params.values()), keywords=[])
-            both.generated = True
+            both = own_call(thunk(both, *params), *params.values())
         return located(both, origin)
 
     # Lambdas around operands
@@ -203,9 +202,4 @@ class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
             body = [declaration, assign(target, load(param)), give_back]
             self.setters[name] = function(name, (param,), body, walrus)
         value = self.without_walrus(walrus.value)
-        made = gast.Call(func=load(name), args=[value], keywords=[])
-        made.generated = True
-        return located(made, walrus)
-
-
-__all__ = ["FUNCTIONS", "run"]
+        return located(own_call(load(name), value), walrus)

@@ -7,7 +7,7 @@ from typing import Any
 import gast
 
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located
+from d2s.transpiler.nodes import Node, is_generated, located
 from d2s.transpiler.template import load
 
 
@@ -61,6 +61,3 @@ class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
         if is_bare_super and self.is_moved and self.first_parameter is not None:
             node.args = [located(load(name), node) for name in ("__class__", self.first_parameter)]
         return node
-
-
-__all__ = ["FUNCTIONS", "run"]
