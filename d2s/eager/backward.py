@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.interpreter import TensorBase
 from d2s.eager.tape import Edge
 from d2s.eager.tensor import Tensor
 from d2s.eager.walk import Walk
-from d2s.errors import DTypeError, GradientError, ShapeError
+from d2s.errors import DTypeError, GradientError, ShapeError, UnsupportedSyntaxError, user_location
 
 
 def backward(tensors: Sequence[Tensor], grad_tensors: Sequence[Any] | None = None, retain_graph: bool = False) -> None:
@@ -30,6 +31,7 @@ def backward(tensors: Sequence[Tensor], grad_tensors: Sequence[Any] | None = Non
     GradientError
         If a root stops gradients, or has several elements and no gradient is given, or its graph was used up.
     """
+    _refuse_symbols("backward() of several tensors", tensors)
     Walk(retain_graph=retain_graph).run(_roots(tensors, grad_tensors))
 
 
@@ -71,6 +73,7 @@ def grad(
     if not only_inputs:
         raise GradientError("grad() supports only_inputs=True only")
     outputs, inputs = _listed(outputs), _listed(inputs)
+    _refuse_symbols("grad()", (*outputs, *inputs))
     blocked = [tensor.graph_edge() for tensor in _listed(no_grad_vars)]
     for tensor in inputs:
         if tensor.stop_gradient:
@@ -96,6 +99,16 @@ def grad(
             found = found.alias() if create_graph else Tensor(found.data)
         result.append(found)
     return result
+
+
+def _refuse_symbols(what: str, tensors: Sequence[Any]) -> None:
+    """Raise if a function that is being traced asks for what only eager tensors can do."""
+    for tensor in tensors:
+        if isinstance(tensor, TensorBase) and not isinstance(tensor, Tensor):
+            raise UnsupportedSyntaxError(
+                f"{what} inside a static function cannot become a graph", user_location(),
+                "Call it outside, on what the static function returns.",
+            )
 
 
 def _listed(value: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,7 +43,7 @@ class CallNode(InteriorNode):
     backward at the same time.
     """
 
-    __slots__ = ("compiled", "saved", "tensors")
+    __slots__ = ("compiled", "made", "saved", "tensors", "versions")
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any]) -> None:
         edges: list[Edge | None] = [tensors[i].edge() for i in compiled.edge_positions]
@@ -50,6 +51,9 @@ class CallNode(InteriorNode):
         self.compiled = compiled
         self.tensors = tensors
         self.saved: Any = ()
+        self.versions = [tensors[i].version for i in compiled.read_tensors]
+        # Tensors of this run that the caller holds and whose values backward reads.
+        self.made: list[weakref.ref[Tensor]] = []
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
@@ -66,7 +70,10 @@ class CallNode(InteriorNode):
             if self.hooks is None:
                 self.hooks = {}
             self.hooks[number] = hooks
-        return Tensor(array, False, self, number)
+        tensor = Tensor(array, False, self, number)
+        if number in self.compiled.read_outputs:
+            self.made.append(weakref.ref(tensor))
+        return tensor
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run: its gradient stays with it."""
@@ -75,6 +82,15 @@ class CallNode(InteriorNode):
         return data, tensor
 
     # --- backward: called by the walk, and by generated code ---------------------------------------------------
+
+    def check_usable(self) -> None:
+        super().check_usable()
+        for position, version in zip(self.compiled.read_tensors, self.versions, strict=True):
+            _check_version(self.tensors[position], version)
+        for reference in self.made:
+            tensor = reference()
+            if tensor is not None:
+                _check_version(tensor, 0)
 
     def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
         self.check_usable()
@@ -105,6 +121,7 @@ class CallNode(InteriorNode):
     def release(self) -> None:
         super().release()
         self.saved = ()
+        self.made = []
 
     def accumulate(self, walk: Any, number: int, grad: Any) -> None:
         """One contribution to an edge."""
@@ -138,6 +155,15 @@ class CallNode(InteriorNode):
         return grad
 
 
+def _check_version(tensor: Tensor, version: int) -> None:
+    if tensor.version != version:
+        raise GradientError(
+            f"a tensor that the gradient of a static function needs has been modified in place: "
+            f"shape {tensor.shape}, is at version {tensor.version}, expected version {version}",
+            advice="Write to a clone, or write before the tensor is used.",
+        )
+
+
 class _InsideLoop(InteriorNode):
     """Stands for a value of one turn of a loop that left the Program as a Tensor."""
 
@@ -145,6 +171,15 @@ class _InsideLoop(InteriorNode):
 
     def __init__(self, spec: TensorSpec) -> None:
         super().__init__((), (spec,))
+
+    def check_usable(self) -> None:
+        super().check_usable()
+        for position, version in zip(self.compiled.read_tensors, self.versions, strict=True):
+            _check_version(self.tensors[position], version)
+        for reference in self.made:
+            tensor = reference()
+            if tensor is not None:
+                _check_version(tensor, 0)
 
     def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
         raise GradientError(

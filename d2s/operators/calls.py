@@ -18,7 +18,7 @@ from d2s.core.op import Op
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import access, conversion, policy
 from d2s.operators.control_flow import SymbolicRange, condition, is_symbol, symbol_of
-from d2s.operators.sources import Constant
+from d2s.operators.sources import Constant, is_layer
 from d2s.operators.tracer import Tracer, current_tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -111,8 +111,10 @@ def _call_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kwargs
 def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method of a class of d2s: Layers are looked into, other objects act when the Program runs."""
     owner = func.__self__
-    if hasattr(type(owner), "__d2s_stateful__") and tracer.is_outer(owner):
-        return tracer.python_call(func, (*args,), kwargs, effect=True)
+    if tracer.is_outer(owner) and not is_layer(owner) and not isinstance(owner, type):
+        result = _run_later(tracer, func, args, kwargs)
+        tracer.tensors_may_change()
+        return result
     return func(*_seen(tracer, args), **_seen_named(tracer, kwargs))
 
 
@@ -225,6 +227,8 @@ def _call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwa
 def _call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call that may do anything: it happens on every run, at its place."""
     result = _run_later(tracer, func, args, kwargs)
+    if not policy.is_stdlib(policy.module_of(func)) and policy.module_of(func) not in ("builtins", "numpy"):
+        tracer.tensors_may_change()
     return None if func in _GIVES_NONE or policy.module_of(func) in ("logging", "warnings") else result
 
 

@@ -97,6 +97,10 @@ class Tracer(StaticInterpreter):
         # How many tests of loops and how many loop bodies are being traced now.
         self.in_test = 0
         self.in_loop = 0
+        # Counts the calls that may have written to tensors from outside: those are read again at their next use.
+        self.epoch = 0
+        self._read_at: dict[int, int] = {}
+        self.same_edge: dict[Value, Value] = {}
         self.lowering = Lowering(self)
 
     # --- reading older objects ---------------------------------------------------------------------------------
@@ -150,6 +154,42 @@ class Tracer(StaticInterpreter):
         variable = Variable(self, value)
         self._canonical[id(tensor)] = (tensor, variable)
         return variable
+
+    def bound(self, variable: Variable) -> Value:
+        tensor = self.tensors.get(variable.value)
+        if tensor is not None and self._read_at.get(id(tensor), 0) < self.epoch:
+            self._read_again(variable, tensor)
+        return super().bound(variable)
+
+    def _read_again(self, variable: Variable, tensor: Any) -> None:
+        """Read the values of a tensor from outside anew: something may have written to it."""
+        if self._canonical[id(tensor)][1] is not variable:
+            return
+        self._read_at[id(tensor)] = self.epoch
+        old = variable.value
+        fresh = self.new_value(old.name, old.spec, old.stop_gradient)
+        fresh = self.emit("reload", (self.materialise(old),), (fresh,), effect=True).outputs[0]
+        self.tensors[fresh] = tensor
+        self.same_edge[fresh] = self.captured[id(tensor)][1]
+        self._materialised[fresh] = self.materialise(old)
+        self.hook_points[fresh] = self.materialise(old)
+        self.rebind(variable, fresh)
+
+    def tensors_may_change(self) -> None:
+        """Note that what was just recorded may write to tensors from outside."""
+        self.epoch += 1
+
+    def method_call(self, variable: Variable, name: str, *args: Any) -> Any:
+        if name != "backward":
+            return super().method_call(variable, name, *args)
+        if self.in_loop:
+            raise UnsupportedSyntaxError(
+                "backward() inside a loop whose turns are known only when the Program runs cannot become a graph",
+                user_location(), "Call it after the loop, or loop outside the static function.",
+            )
+        self.emit("backward", (), (), {"call": (self.lower(variable), *map(self.lower, args))}, effect=True)
+        self.tensors_may_change()
+        return None
 
     def _input_name(self, source: Source | None, tensor: Any) -> str:
         if isinstance(source, Argument | Attribute | Global | Cell):

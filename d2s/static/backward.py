@@ -10,8 +10,9 @@ A gradient that may be absent at run time (only some path of control flow contri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 
@@ -41,11 +42,16 @@ class BackwardPlan:
         Its inputs are the gradients of the outputs in `reached`, in order.
     reached : tuple of int
         Outputs of the forward Program that have a gradient.
+    saved : dict of Block to tuple of Value
+        What a run has to keep for it.
+    inputs_read : set of Value
+        Values that a rule reads as input of an op: a write to such a tensor before backward is an error.
     """
 
     program: Program
     reached: tuple[int, ...]
     saved: dict[Block, tuple[Value, ...]] = field(default_factory=dict)
+    inputs_read: frozenset[Value] = frozenset()
 
 
 def append_backward(
@@ -55,6 +61,7 @@ def append_backward(
     wanted: Iterable[int] | None = None,
     captured: Iterable[int] = (),
     blocked: Iterable[int] = (),
+    same_edge: Mapping[Value, Value] = MappingProxyType({}),
 ) -> BackwardPlan:
     """Derive the backward Program of `program`.
 
@@ -72,12 +79,14 @@ def append_backward(
         Outputs whose own gradient, after its hooks, the walk wants to keep.
     blocked : iterable of int
         Outputs through which no gradient passes.
+    same_edge : mapping of Value to Value
+        Later readings of an input: their gradients leave by the same edge.
     """
     reached = tuple(sorted(reached))
     result = Program(f"{program.name}@BACKWARD")
-    builder = _Backward(program, result, edges, wanted, captured, blocked)
+    builder = _Backward(program, result, edges, wanted, captured, blocked, same_edge)
     builder.run(reached)
-    return BackwardPlan(result, reached, saved_values(program, result))
+    return BackwardPlan(result, reached, saved_values(program, result), frozenset(builder.inputs_read))
 
 
 class _Unsaved:
@@ -99,10 +108,12 @@ class _Backward:
     def __init__(
         self, program: Program, result: Program, edges: Sequence[Value],
         wanted: Iterable[int] | None, captured: Iterable[int], blocked: Iterable[int],
+        same_edge: Mapping[Value, Value],
     ) -> None:
         self.forward = program
         self.record = StaticInterpreter(result)
         self.edges = {value: number for number, value in enumerate(edges)}
+        self.edges.update({value: self.edges[first] for value, first in same_edge.items() if first in self.edges})
         chosen = None if wanted is None else set(wanted)
         self.wanted = {value for value, number in self.edges.items() if chosen is None or number in chosen}
         self.prune = wanted is not None
@@ -111,6 +122,7 @@ class _Backward:
         self.output_numbers: dict[Value, int] = {}
         for number, value in enumerate(program.outputs):
             self.output_numbers.setdefault(value, number)
+        self.inputs_read: set[Value] = set()
         self.hook_points: dict[Value, Value] = {}
         # Hook points in the order in which something is registered on them.
         self.registered: dict[Value | None, int] = {}
@@ -166,16 +178,21 @@ class _Backward:
             useful.update(value for value in self.forward.outputs if not value.stop_gradient)
         return useful
 
-    def _last_uses(self) -> dict[Value, Operator]:
-        """For each edge: the operator of the top block that backward visits last among those that use it."""
-        found: dict[Value, Operator] = {}
+    def _last_uses(self) -> dict[int, Operator]:
+        """For each edge: the operator of the top block that backward visits last among those that contribute to it."""
+        found: dict[int, Operator] = {}
         for operator in reversed(self.forward.operators):
-            inside = [operator, *(o for block in operator.blocks for o in walk_operators(block))]
-            reads = [value for o in inside for value in o.inputs]
-            reads += [value for o in inside for block in o.blocks for value in block.outputs]
-            for value in reads:
+            for number in self._edges_in(operator):
+                found[number] = operator
+        return found
+
+    def _edges_in(self, operator: Operator) -> dict[int, None]:
+        """Edges to which `operator`, or an operator inside it, contributes; first argument first."""
+        found: dict[int, None] = {}
+        for inside in (operator, *(o for block in operator.blocks for o in walk_operators(block))):
+            for value in _differentiated(inside):
                 if value in self.edges:
-                    found[value] = operator
+                    found[self.edges[value]] = None
         return found
 
     def needs(self, value: Value) -> bool:
@@ -203,9 +220,9 @@ class _Backward:
 
     def finish_unused(self) -> None:
         """Edges that no operator of the Program uses (returned as they came) are finished at once."""
-        for value in self.edges:
-            if value not in self.last_use:
-                self.finish(value)
+        for number in dict.fromkeys(self.edges.values()):
+            if number not in self.last_use:
+                self.finish(number)
 
     def block(self, forward: Block, grads: dict[Value, Gradient]) -> None:
         """Visit the operators of a block in reverse."""
@@ -214,22 +231,13 @@ class _Backward:
             with self.record.at(operator.location):
                 self.operator(operator, grads)
                 if top:
-                    for value in dict.fromkeys(self._edges_in(operator)):
-                        if self.last_use.get(value) is operator:
-                            self.finish(value)
+                    for number in self._edges_in(operator):
+                        if self.last_use.get(number) is operator:
+                            self.finish(number)
 
-    def _edges_in(self, operator: Operator) -> Iterable[Value]:
-        for inside in (operator, *(o for block in operator.blocks for o in walk_operators(block))):
-            for value in inside.inputs:
-                if value in self.edges:
-                    yield value
-            for block in inside.blocks:
-                for value in block.outputs:
-                    if value in self.edges:
-                        yield value
-
-    def finish(self, value: Value) -> None:
-        self.record.emit("arrived", (), (), {"edge": self.edges[value], "name": value.name}, effect=True)
+    def finish(self, number: int) -> None:
+        name = next(value.name for value, edge in self.edges.items() if edge == number)
+        self.record.emit("arrived", (), (), {"edge": number, "name": name}, effect=True)
 
     def operator(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
         if operator.kind == "cond":
@@ -280,6 +288,7 @@ class _Backward:
         if not any(needs):
             return
         read, reads_out = op.reads_for(tuple(needs))
+        self.inputs_read.update(value for value, is_read in zip(operator.inputs, read, strict=True) if is_read)
         inputs = [
             self.variable(value) if is_read or value.is_constant else self.unsaved(value)
             for value, is_read in zip(operator.inputs, read, strict=True)
@@ -564,6 +573,23 @@ class _Backward:
                 self.accumulate(grads, position[value], g)
             else:
                 grads[value] = g
+
+
+def _differentiated(operator: Operator) -> Iterator[Value]:
+    """Values to which backward may send a gradient when it visits `operator` itself."""
+    if operator.op is not None:
+        if not all(out.stop_gradient for out in operator.outputs):
+            for index, value in enumerate(operator.inputs):
+                if operator.op.differentiates(index):
+                    yield value
+    elif operator.kind == "while":
+        yield from operator.inputs
+        yield from operator.blocks[1].outputs
+    elif operator.kind == "cond":
+        for block in operator.blocks:
+            yield from block.outputs
+    elif operator.kind in ("check_bound", "py_func", "py_layer"):
+        yield from operator.inputs
 
 
 def saved_values(forward: Program, backward: Program) -> dict[Block, tuple[Value, ...]]:

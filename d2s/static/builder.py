@@ -295,7 +295,7 @@ class StaticInterpreter:
         out = self.new_value(_call_name(function), None, kind=kind)
         return ObjectVariable(self, self.emit("python", (), (out,), {"call": template}, effect=effect).outputs[0])
 
-    def method_call(self, variable: Variable, name: str, *args: Any) -> ObjectVariable:
+    def method_call(self, variable: Variable, name: str, *args: Any) -> Any:
         """Call a method of the Tensor that `variable` stands for, when the Program runs."""
         if name == "backward":
             raise UnsupportedSyntaxError(

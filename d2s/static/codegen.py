@@ -72,6 +72,7 @@ class FunctionWriter:
         self.kept: list[Any] = []
         # Regions around the current line, for a `return` inside: what to write for each, innermost last.
         self.top_saved: tuple[Value, ...] = ()
+        self.runs_backward = False
         self.open_records: list[Callable[[], None]] = []
 
     # --- names and expressions ---------------------------------------------------------------------------------
@@ -157,6 +158,10 @@ class FunctionWriter:
     def pack(self, values: Iterable[Value]) -> str:
         return self.expression(tuple(values))
 
+    def pack_defined(self, values: Iterable[Value], *first: Any) -> str:
+        """A tuple of values, with None for those that are not computed yet."""
+        return self.expression((*first, *(value if value in self.names else None for value in values)))
+
     # --- operators ---------------------------------------------------------------------------------------------
 
     def block(self, block: Block) -> None:
@@ -204,7 +209,7 @@ def _cond(w: FunctionWriter, operator: Operator) -> None:
     def note(block: Block, taken: bool) -> None:
         if keep:
             assert record is not None
-            w.line(f"{w.name(record)} = {w.expression((taken, *w.saved.get(block, ())))}")
+            w.line(f"{w.name(record)} = {w.pack_defined(w.saved.get(block, ()), taken)}")
 
     def branch(position: int, taken: bool) -> None:
         block = operator.blocks[position]
@@ -299,11 +304,23 @@ def _py_layer_backward(w: FunctionWriter, operator: Operator) -> None:
     w.assign(operator, f"py_layer_backward({layer}, {context}, {specs}, [{', '.join(grads)}])")
 
 
-def _return(w: FunctionWriter, operator: Operator) -> None:
+def _save(w: FunctionWriter, condition: str = "") -> None:
+    """Keep what backward needs, as far as it is computed."""
     for write in reversed(w.open_records):
         write()
     if w.top_saved:
-        w.line(f"run.saved = {w.pack(w.top_saved)}")
+        w.line(f"{condition}run.saved = {w.pack_defined(w.top_saved)}")
+
+
+def _backward(w: FunctionWriter, operator: Operator) -> None:
+    _save(w)
+    tensor, *args = map(w.expression, operator.attrs["call"])
+    w.line(f"{tensor}.backward({', '.join(args)})", operator)
+    w.runs_backward = True
+
+
+def _return(w: FunctionWriter, operator: Operator) -> None:
+    _save(w, "if not run.released: " if w.runs_backward else "")
     w.line(f"return {w.expression(operator.attrs['result'])}", operator)
 
 
@@ -364,6 +381,8 @@ _WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "py_func": _py_func,
     "py_layer": _py_layer,
     "py_layer_backward": _py_layer_backward,
+    "backward": _backward,
+    "reload": _plain("{0}.data"),
     "return": _return,
     "raise": _raise,
     "constant": _plain("{0}"),

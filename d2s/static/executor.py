@@ -31,24 +31,30 @@ class Compiled:
 
     def __init__(
         self, program: Program, tensors: Sequence[Value], edges: Sequence[Value],
-        hook_points: dict[Value, Value],
+        hook_points: dict[Value, Value], same_edge: dict[Value, Value] | None = None,
     ) -> None:
         self.program = program
         self.tensors = tuple(tensors)
         self.edges = tuple(edges)
         self.hook_points = hook_points
+        self.same_edge = same_edge or {}
         position = {value: number for number, value in enumerate(self.tensors)}
         self.edge_positions = tuple(position[value] for value in self.edges)
         self.reachable = tuple(i for i, value in enumerate(program.outputs) if not value.stop_gradient)
         self._plans: dict[Any, Callable[..., Any]] = {}
         self.saved: dict[Block, tuple[Value, ...]] = {}
         records: frozenset[Value] = frozenset()
+        # Tensors of the caller whose values backward reads, by number of the input and of the output.
+        self.read_tensors: tuple[int, ...] = ()
+        self.read_outputs: frozenset[int] = frozenset()
         if self.reachable:
-            plan = append_backward(program, self.edges, self.reachable)
+            plan = append_backward(program, self.edges, self.reachable, same_edge=self.same_edge)
             self.saved = plan.saved
             program.backward = plan.program
             self._plans[(self.reachable, None, (), ())] = self._backward_function(plan)
             records = _records(plan.program)
+            self.read_tensors = tuple(i for i, value in enumerate(self.tensors) if value in plan.inputs_read)
+            self.read_outputs = frozenset(i for i, value in enumerate(program.outputs) if value in plan.inputs_read)
         source = forward_source(
             "forward", program.block, self.saved, records, program.outputs, self.tensors, hook_points)
         self.forward_source = source
@@ -62,7 +68,7 @@ class Compiled:
         key = (reached, wanted, captured, blocked)
         found = self._plans.get(key)
         if found is None:
-            plan = append_backward(self.program, self.edges, reached, wanted, captured, blocked)
+            plan = append_backward(self.program, self.edges, reached, wanted, captured, blocked, self.same_edge)
             found = self._plans[key] = self._backward_function(plan)
         return found
 

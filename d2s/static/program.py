@@ -104,11 +104,22 @@ class Operator:
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """A block with a name, and the backward Programs that were derived from it."""
+    """A block with a name.
 
-    name: str
+    Attributes
+    ----------
+    name : str
+    block : Block
+    backward : Program or None
+        The Program that computes its gradients, if one was derived.
+    recorder : GraphInterpreter or None
+        What records into a Program that is built by hand; made on demand.
+    """
+
+    name: str = "main"
     block: Block = field(default_factory=Block)
     backward: Program | None = None
+    recorder: Any = None
 
     @property
     def inputs(self) -> tuple[Value, ...]:
@@ -125,6 +136,14 @@ class Program:
     def all_operators(self) -> Iterator[Operator]:
         """Every operator, those of nested blocks after the one that owns them."""
         yield from walk_operators(self.block)
+
+    def global_block(self) -> Any:
+        """Where variables are added to a Program that is built by hand."""
+        from d2s.static.graph import recorder_of
+
+        return recorder_of(self)
+
+    current_block = global_block
 
     def __str__(self) -> str:
         from d2s.static.printer import text_of
