@@ -107,7 +107,7 @@ def _compiled(tracer: Tracer, program: Program) -> Traced:
     program.block.inputs = (*inputs, *objects)
     program.block.outputs = tuple(_leaving(program.block, set(inputs)))
     edges = [value for value in inputs if not value.stop_gradient]
-    compiled = Compiled(program, inputs, edges, tracer.hook_points, tracer.same_edge)
+    compiled = Compiled(program, inputs, edges, tracer.hook_points)
     fetch = fetcher([tracer.sources[value] for value in program.block.inputs])
     # Tensors that come with the arguments belong to the caller.
     tensors = tuple(tensor for tensor, value in tracer.captured.values() if not tracer.sources[value].by_type)

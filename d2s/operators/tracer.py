@@ -100,7 +100,6 @@ class Tracer(StaticInterpreter):
         # Counts the calls that may have written to tensors from outside: those are read again at their next use.
         self.epoch = 0
         self._read_at: dict[int, int] = {}
-        self.same_edge: dict[Value, Value] = {}
         self.lowering = Lowering(self)
 
     # --- reading older objects ---------------------------------------------------------------------------------
@@ -170,7 +169,7 @@ class Tracer(StaticInterpreter):
         fresh = self.new_value(old.name, old.spec, old.stop_gradient)
         fresh = self.emit("reload", (self.materialise(old),), (fresh,), effect=True).outputs[0]
         self.tensors[fresh] = tensor
-        self.same_edge[fresh] = self.captured[id(tensor)][1]
+        self.program.same_edge[fresh] = self.captured[id(tensor)][1]
         self._materialised[fresh] = self.materialise(old)
         self.hook_points[fresh] = self.materialise(old)
         self.rebind(variable, fresh)

@@ -10,9 +10,8 @@ A gradient that may be absent at run time (only some path of control flow contri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 
@@ -61,7 +60,6 @@ def append_backward(
     wanted: Iterable[int] | None = None,
     captured: Iterable[int] = (),
     blocked: Iterable[int] = (),
-    same_edge: Mapping[Value, Value] = MappingProxyType({}),
 ) -> BackwardPlan:
     """Derive the backward Program of `program`.
 
@@ -79,12 +77,10 @@ def append_backward(
         Outputs whose own gradient, after its hooks, the walk wants to keep.
     blocked : iterable of int
         Outputs through which no gradient passes.
-    same_edge : mapping of Value to Value
-        Later readings of an input: their gradients leave by the same edge.
     """
     reached = tuple(sorted(reached))
     result = Program(f"{program.name}@BACKWARD")
-    builder = _Backward(program, result, edges, wanted, captured, blocked, same_edge)
+    builder = _Backward(program, result, edges, wanted, captured, blocked)
     builder.run(reached)
     return BackwardPlan(result, reached, saved_values(program, result), frozenset(builder.inputs_read))
 
@@ -108,12 +104,11 @@ class _Backward:
     def __init__(
         self, program: Program, result: Program, edges: Sequence[Value],
         wanted: Iterable[int] | None, captured: Iterable[int], blocked: Iterable[int],
-        same_edge: Mapping[Value, Value],
     ) -> None:
         self.forward = program
         self.record = StaticInterpreter(result)
         self.edges = {value: number for number, value in enumerate(edges)}
-        self.edges.update({value: self.edges[first] for value, first in same_edge.items() if first in self.edges})
+        self.edges.update({value: self.edges[first] for value, first in program.same_edge.items() if first in self.edges})
         chosen = None if wanted is None else set(wanted)
         self.wanted = {value for value, number in self.edges.items() if chosen is None or number in chosen}
         self.prune = wanted is not None
@@ -268,6 +263,7 @@ class _Backward:
 
     def propagate(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
         """Hooks of the outputs, rules, contributions."""
+        self.check_unwritten(operator)
         found = self.all_hooked(operator, grads)
         if operator.kind in ("check_bound",):
             self.contribute(grads, operator.inputs[0], found[0])
@@ -309,6 +305,17 @@ class _Backward:
         for value, contribution in zip(operator.inputs, contributions, strict=True):
             if contribution is not None:
                 self.contribute(grads, value, Gradient(self.record.value_of(contribution)))
+
+    def check_unwritten(self, operator: Operator) -> None:
+        """Let the run raise, before any hook, if a rule reads a value that the function has written over."""
+        if operator.op is None or not self.forward.overwritten:
+            return
+        needs = tuple(self.needs(v) and operator.op.differentiates(i) for i, v in enumerate(operator.inputs))
+        for value, is_read in zip(operator.inputs, operator.op.reads_for(needs)[0], strict=True):
+            if is_read and self.forward.overwritten.get(value, operator) is not operator:
+                attrs = {"op": operator.kind, "value": value.name}
+                self.record.emit("modified_in_place", (), (), attrs, effect=True)
+                return
 
     def all_hooked(self, operator: Operator, grads: dict[Value, Gradient]) -> list[Gradient | None]:
         """Gradients of the outputs after their hooks; outputs in the order in which hooks were registered first."""

@@ -247,6 +247,9 @@ class StaticInterpreter:
             raise ValueError(
                 f"Leaf Tensor ({variable.name}) that doesn't stop gradient can't use inplace strategy."
             )
+        writer = self.definitions.get(new.value)
+        if writer is not None and state.grad_enabled:
+            self.program.overwritten[variable.value] = writer[0]
         self.rebind(variable, new.value)
 
     def set_value(self, variable: Variable, value: Any) -> None:

@@ -397,6 +397,7 @@ _WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "hook_point": lambda w, o: w.line(f"{w.name(o.outputs[0])} = HookList()", o),
     "register_hook": lambda w, o: w.assign(o, f"register_hook({w.name(o.inputs[0])}, {w.expression(o.attrs['hook'])})"),
     "is_present": _is_present,
+    "modified_in_place": _plain("modified_in_place({op}, {value})"),
     "branch_of": _plain("{0}[0]"),
     "zeros_like": _plain("np.zeros_like({0})"),
     "or_zeros": _plain("np.zeros_like({1}) if {0} is None else {0}"),

@@ -31,13 +31,12 @@ class Compiled:
 
     def __init__(
         self, program: Program, tensors: Sequence[Value], edges: Sequence[Value],
-        hook_points: dict[Value, Value], same_edge: dict[Value, Value] | None = None,
+        hook_points: dict[Value, Value],
     ) -> None:
         self.program = program
         self.tensors = tuple(tensors)
         self.edges = tuple(edges)
         self.hook_points = hook_points
-        self.same_edge = same_edge or {}
         position = {value: number for number, value in enumerate(self.tensors)}
         self.edge_positions = tuple(position[value] for value in self.edges)
         self.reachable = tuple(i for i, value in enumerate(program.outputs) if not value.stop_gradient)
@@ -48,7 +47,7 @@ class Compiled:
         self.read_tensors: tuple[int, ...] = ()
         self.read_outputs: frozenset[int] = frozenset()
         if self.reachable:
-            plan = append_backward(program, self.edges, self.reachable, same_edge=self.same_edge)
+            plan = append_backward(program, self.edges, self.reachable)
             self.saved = plan.saved
             program.backward = plan.program
             self._plans[(self.reachable, None, (), ())] = self._backward_function(plan)
@@ -68,7 +67,7 @@ class Compiled:
         key = (reached, wanted, captured, blocked)
         found = self._plans.get(key)
         if found is None:
-            plan = append_backward(self.program, self.edges, reached, wanted, captured, blocked, self.same_edge)
+            plan = append_backward(self.program, self.edges, reached, wanted, captured, blocked)
             found = self._plans[key] = self._backward_function(plan)
         return found
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from d2s.core.hooks import HookList
 from d2s.core.interpreter import unwrap, wrap
+from d2s.errors import GradientError
 
 
 def check_bound(value: Any, name: str) -> Any:
@@ -36,6 +37,14 @@ def raise_again(error: BaseException) -> None:
     again = copy.copy(error)
     again.__cause__, again.__suppress_context__ = error.__cause__, True
     raise again.with_traceback(error.__traceback__)
+
+
+def modified_in_place(op: str, value: str) -> None:
+    """Refuse to differentiate an op of which an input has been written to since."""
+    raise GradientError(
+        f"a tensor that the gradient of {op} needs has been modified in place: {value}",
+        advice="Write to a clone, or write before the tensor is used.",
+    )
 
 
 def py_func(function: Callable[..., Any], arrays: tuple[Any, ...], count: int) -> Any:
@@ -68,6 +77,7 @@ RUNTIME: dict[str, Any] = {
     "HookList": HookList,
     "add_present": add_present,
     "check_bound": check_bound,
+    "modified_in_place": modified_in_place,
     "py_func": py_func,
     "py_layer": py_layer,
     "py_layer_backward": py_layer_backward,
