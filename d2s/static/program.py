@@ -114,12 +114,19 @@ class Program:
         The Program that computes its gradients, if one was derived.
     recorder : GraphInterpreter or None
         What records into a Program that is built by hand; made on demand.
+    same_edge : dict of Value to Value
+        Later readings of an input: their gradients leave by the same edge.
+    overwritten : dict of Value to Operator
+        Values of tensors that were written to in place, with the operator that made what came after: a gradient
+        rule that reads such a value is an error, as in eager mode.
     """
 
     name: str = "main"
     block: Block = field(default_factory=Block)
     backward: Program | None = None
     recorder: Any = None
+    same_edge: dict[Value, Value] = field(default_factory=dict)
+    overwritten: dict[Value, Operator] = field(default_factory=dict)
 
     @property
     def inputs(self) -> tuple[Value, ...]:
