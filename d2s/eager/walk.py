@@ -58,7 +58,7 @@ class Walk:
         try:
             nodes = self._explore([edge for edge, _ in roots])
             for edge, grad in roots:
-                if edge not in self.blocked:
+                if self.needs(edge):
                     self.accumulate(edge, grad)
             for (node, _), _ in roots:
                 if type(node) is LeafNode:
