@@ -104,6 +104,9 @@ class InteriorNode:
 
     __slots__ = ("__weakref__", "edges", "hooks", "released", "retained", "sequence", "specs")
 
+    # True if one output may be computed from another, inside the node.
+    joins_outputs = False
+
     def __init__(self, edges: Sequence[Edge | None], specs: Sequence[TensorSpec]) -> None:
         self.edges = edges
         self.specs = specs

@@ -99,6 +99,8 @@ class Walk:
         nodes = sorted(seen, key=_age)
         if self.captured is not None:
             useful, targets = self._useful, self.captured
+            # From one output of a compiled call a gradient may reach another.
+            useful.update(node for node, _ in targets if isinstance(node, InteriorNode) and node.joins_outputs)
             for interior in nodes:
                 if any(e is not None and e not in blocked and (e in targets or e[0] in useful) for e in interior.edges):
                     useful.add(interior)

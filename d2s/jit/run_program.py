@@ -43,6 +43,8 @@ class CallNode(InteriorNode):
     backward at the same time.
     """
 
+    joins_outputs = True
+
     __slots__ = ("compiled", "made", "saved", "tensors", "versions")
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any]) -> None:
