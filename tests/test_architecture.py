@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "eager": LOW,
     "static": LOW,
     "transpiler": {"errors"},
-    "operators": LOW | {"eager", "static", "transpiler.interface"},
+    "operators": LOW | {"eager", "static", "transpiler"},
     "autograd": LOW | {"eager"},
     "nn": LOW | {"eager"},
     "optimizer": LOW | {"eager"},

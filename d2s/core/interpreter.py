@@ -49,6 +49,11 @@ def set_default_interpreter(interpreter: Interpreter) -> None:
     state.current = interpreter
 
 
+def default_interpreter() -> Interpreter:
+    """The interpreter at the bottom of every thread's stack: the one that computes at once."""
+    return _default[0]
+
+
 def current_interpreter() -> Interpreter:
     """The interpreter on top of this thread's stack."""
     assert state.current is not None, "no interpreter is registered"

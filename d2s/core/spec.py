@@ -52,6 +52,14 @@ class TensorSpec:
         """True if every size is known."""
         return all(isinstance(size, int) for size in self.shape)
 
+    def admits(self, array: np.ndarray[Any, Any]) -> bool:
+        """True if `array` has this dtype and, where they are known, these sizes."""
+        return (
+            array.dtype == self.dtype
+            and array.ndim == len(self.shape)
+            and all(known == size or isinstance(known, Dim) for known, size in zip(self.shape, array.shape, strict=True))
+        )
+
     def __str__(self) -> str:
         return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
 

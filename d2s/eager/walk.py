@@ -127,8 +127,11 @@ class Walk:
         slots[index] = grad if held is None else held + grad
 
     def arrived(self, leaf: LeafNode) -> None:
-        """Say that one of the expected contributions to `leaf` is in, or will not come; the last one finishes it."""
-        self._leaf_counts[leaf] = count = self._leaf_counts[leaf] - 1
+        """Say that one of the expected contributions to `leaf` is in, or will not come; the last one finishes it.
+
+        A leaf that no edge leads to (one made inside a compiled function) expects a single one.
+        """
+        self._leaf_counts[leaf] = count = self._leaf_counts.get(leaf, 1) - 1
         if count == 0:
             self._finish(leaf)
 
@@ -137,10 +140,6 @@ class Walk:
         for edge in node.edges:
             if edge is not None and type(edge[0]) is LeafNode and (not self.blocked or edge not in self.blocked):
                 self.arrived(edge[0])
-
-    def pending(self, leaf: LeafNode) -> int:
-        """How many contributions `leaf` still expects."""
-        return self._leaf_counts.get(leaf, 0)
 
     def _finish(self, leaf: LeafNode) -> None:
         grad = self._leaf_slots.pop(leaf, None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from d2s.core.spec import DType, as_dtype, is_floating
-from d2s.eager.arrays import as_array
+from d2s.core.arrays import as_array
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import write_data
 from d2s.errors import DTypeError

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.interpreter import TensorBase, state, unwrap, wrap
+from d2s.core.arrays import as_array
+from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, as_dtype, is_floating, spec_of
 from d2s.errors import DTypeError, Location, ProgramError, TracingError, UnsupportedSyntaxError, user_location
@@ -210,7 +211,7 @@ class StaticInterpreter:
         return found if stop_gradient else self.make_leaf(found)
 
     def _constant_tensor(self, data: Any, dtype: Any) -> Variable:
-        array = unwrap(_eagerly(data, dtype))
+        array = as_array(data, dtype)
         value = self.new_value("constant", spec_of(array))
         return Variable(self, self.emit("constant", (self.constant(array),), (value,)).outputs[0])
 
@@ -433,17 +434,6 @@ class StaticInterpreter:
         test.inputs += (self.new_value(f"{test.inputs[position].name}@HOOKS", None),)
         body.inputs += (inner,)
         body.outputs += (self.hook_point(body.outputs[position]),)
-
-
-def _eagerly(data: Any, dtype: Any) -> Any:
-    """`to_tensor` of plain data, computed now."""
-    from d2s.core.interpreter import use_interpreter
-    from d2s.core.interpreter import _default as default
-
-    with use_interpreter(default[0]):
-        import d2s
-
-        return d2s.to_tensor(data, dtype)
 
 
 def _holds_symbolic(data: Any) -> bool:
