@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from d2s.core.interpreter import current_interpreter
 from d2s.core.arrays import as_array
+from d2s.core.interpreter import current_interpreter
 from d2s.eager.tensor import Tensor
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from d2s.core.arrays import as_array
 from d2s.core.hooks import RemovableHandle
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.spec import is_floating
 from d2s.eager import views
-from d2s.core.arrays import as_array
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.values import TensorValues
 from d2s.errors import DTypeError, HookError, ShapeError
