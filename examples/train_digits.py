@@ -24,10 +24,6 @@ from tqdm import tqdm
 import d2s as paddle
 from d2s import io, nn, optimizer
 
-# Largest difference allowed between two gradients, relative to the largest element.
-TOLERANCE = 1e-3
-
-
 @dataclass
 class Run:
     """What one training leaves: the hook calls and gradients of every step, and how it went."""
@@ -122,7 +118,8 @@ def differences(what: str, first: list[tuple[str, np.ndarray]], second: list[tup
         return [f"{what}: {len(first)} against {len(second)}, or in another order"]
     found = []
     for place, ((name, a), (_, b)) in enumerate(zip(first, second, strict=True)):
-        if a.shape != b.shape or not np.abs(a - b).max() <= TOLERANCE * np.abs(a).max():
+        # Not close: the same, to the bit.
+        if not np.array_equal(a, b):
             found.append(f"{what}: number {place} ({name}) differs")
     return found
 
