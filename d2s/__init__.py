@@ -26,6 +26,7 @@ from d2s.io.saving import load, save
 from d2s.jit import to_static
 from d2s.nn.parameter import ParamAttr
 from d2s.ops import *  # noqa: F403
+from d2s.static.default_programs import disable_static, enable_static, in_dynamic_mode
 
 __version__ = "0.1.0.dev0"
 
@@ -47,11 +48,14 @@ __all__ = [
     "UnsupportedSyntaxError",
     "autograd",
     "device",
+    "disable_static",
     "enable_grad",
+    "enable_static",
     "errors",
     "get_default_dtype",
     "get_device",
     "grad",
+    "in_dynamic_mode",
     "io",
     "is_compiled_with_cuda",
     "is_grad_enabled",

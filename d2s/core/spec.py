@@ -54,11 +54,9 @@ class TensorSpec:
 
     def admits(self, array: np.ndarray[Any, Any]) -> bool:
         """True if `array` has this dtype and, where they are known, these sizes."""
-        return (
-            array.dtype == self.dtype
-            and array.ndim == len(self.shape)
-            and all(known == size or isinstance(known, Dim) for known, size in zip(self.shape, array.shape, strict=True))
-        )
+        if array.dtype != self.dtype or array.ndim != len(self.shape):
+            return False
+        return all(isinstance(known, Dim) or known == size for known, size in zip(self.shape, array.shape, strict=True))
 
     def __str__(self) -> str:
         return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"

@@ -70,6 +70,8 @@ mean_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: spread(g, x.shape, ax
 def _infer_spread(
     g: TensorSpec, *, shape: Shape, axis: Axes = None, keepdim: bool = False, average: bool = False
 ) -> TensorSpec:
+    if average:
+        _floats_only("the average")(g.dtype)
     return TensorSpec(shape, g.dtype)
 
 
@@ -105,7 +107,7 @@ def _infer_unbroadcast(g: TensorSpec, *, dropped: int, axes: tuple[int, ...]) ->
 @define_op("unbroadcast", infer=_infer_unbroadcast)
 def unbroadcast_op(g: Array, *, dropped: int, axes: tuple[int, ...]) -> Any:
     """Sum over the first `dropped` axes, which go, and over `axes`, which stay with size 1."""
-    total = add_reduce(g, axis=(*range(dropped), *axes), keepdims=bool(axes))
+    total = add_reduce(g, axis=(*range(dropped), *axes), dtype=g.dtype, keepdims=bool(axes))
     return total.reshape(total.shape[dropped:]) if axes else total
 
 
@@ -139,9 +141,25 @@ def unbroadcast(g: Tensor, shape: Sequence[Size]) -> Tensor:
     return bind(unbroadcast_op, g, dropped=dropped, axes=axes)
 
 
+@define_op("unbroadcast_like", infer=lambda g, x: TensorSpec(x.shape, g.dtype))
+def unbroadcast_like_op(g: Array, x: Array) -> Any:
+    """Sum over what broadcasting added to `x`, of which only the shape is used."""
+    dropped = g.ndim - x.ndim
+    axes = tuple(axis for axis, size in enumerate(x.shape, dropped) if size == 1 and g.shape[axis] != 1)
+    return unbroadcast_op.forward(g, dropped=dropped, axes=axes) if dropped or axes else g
+
+
+unbroadcast_like_op.vjp(lambda g, out, x, like: g.broadcast_to(x.shape), None)
+
+
+def unbroadcast_like(g: Tensor, x: Tensor) -> Tensor:
+    """`unbroadcast` to the shape of `x`, for sizes that are known only when the Program runs."""
+    return bind(unbroadcast_like_op, g, x)
+
+
 def _infer_extremum(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) -> TensorSpec:
     axes = axis_indices(axis, x.ndim)
-    if any(size == 0 for position, size in enumerate(x.shape) if axes is None or position in axes):
+    if 0 in [size for position, size in enumerate(x.shape) if axes is None or position in axes]:
         raise ShapeError(f"the largest or smallest of no elements: shape {list(x.shape)}, axis {axis}")
     return TensorSpec(reduced_shape(x.shape, axes, keepdim), x.dtype)
 

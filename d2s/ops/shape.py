@@ -104,7 +104,7 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         If the number of elements differs.
     """
     sizes = integers(shape)
-    if 0 in sizes:
+    if any(type(size) is int and size == 0 for size in sizes):
         sizes = _sizes_kept(sizes, x.spec.shape, x.shape)
     return bind(reshape_op, x, shape=sizes)
 
@@ -215,7 +215,7 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         If `x` does not broadcast to `shape`.
     """
     sizes = list(integers(shape))
-    if -1 in sizes:
+    if any(type(size) is int and size == -1 for size in sizes):
         own = x.shape
         added = len(sizes) - len(own)
         if any(size == -1 for size in sizes[: max(added, 0)]):

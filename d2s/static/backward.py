@@ -17,7 +17,7 @@ from typing import Any
 
 from d2s.core.interpreter import set_grad_mode, use_interpreter
 from d2s.errors import ProgramError
-from d2s.ops.reduction import unbroadcast
+from d2s.ops.reduction import unbroadcast, unbroadcast_like
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Program, Value, map_values, walk_operators
 from d2s.static.variable import ObjectVariable, Variable
@@ -339,12 +339,14 @@ class _Backward:
         backward = operator.attrs["backward"]
         if backward is None:
             return
-        skip = operator.attrs["skip"]
-        given = [value for value in (*operator.inputs, *operator.outputs) if value not in skip]
-        given += [self.zeros_like(out).value if g is None else g.value
+        around = (*operator.inputs, *operator.outputs)
+        given = [value for position, value in enumerate(around) if position not in operator.attrs["skip"]]
+        given += [self.zeros_like(out).value if g is None else self.or_zeros(g, out).value
                   for g, out in zip(found, operator.outputs, strict=True)]
+        self.inputs_read.update(operator.inputs)
         results = tuple(self.record.new_value(f"{value.name}@GRAD", value.spec) for value in operator.inputs)
-        self.record.emit("py_func", tuple(given), results, {"function": backward}, effect=True)
+        needed = tuple(self.needs(value) for value in operator.inputs)
+        self.record.emit("py_func", tuple(given), results, {"function": backward, "needed": needed}, effect=True)
         for value, result in zip(operator.inputs, results, strict=True):
             if self.needs(value):
                 self.contribute(grads, value, Gradient(result))
@@ -411,12 +413,14 @@ class _Backward:
             return
         assert value.spec is not None and g.value.spec is not None
         if g.value.spec.shape != value.spec.shape:
-            reduced = unbroadcast(self.variable(g.value), self._shape(value))
+            given = self.variable(g.value)
+            if value.spec.is_static:
+                reduced = unbroadcast(given, value.spec.shape)
+            else:
+                # Whether a size that only the run knows was broadcast, only the run knows.
+                reduced = unbroadcast_like(given, self.variable(value))
             g = Gradient(self.record.value_of(reduced), g.certain)
         self.accumulate(grads, value, g)
-
-    def _shape(self, value: Value) -> tuple[Any, ...]:
-        return tuple(self.variable(value).shape)
 
     def accumulate(self, grads: dict[Value, Gradient], value: Value, g: Gradient) -> None:
         if not self.needs(value):

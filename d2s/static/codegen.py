@@ -288,7 +288,9 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
 
 def _py_func(w: FunctionWriter, operator: Operator) -> None:
     function = w.bind(operator.attrs["function"], "function")
-    w.assign(operator, f"py_func({function}, {w.pack(operator.inputs)}, {len(operator.outputs)})")
+    needed = operator.attrs.get("needed", (True,) * len(operator.outputs))
+    results = tuple((value.name, value.spec, need) for value, need in zip(operator.outputs, needed, strict=True))
+    w.assign(operator, f"py_func({function}, {w.pack(operator.inputs)}, {w.bind(results, 'results')})")
 
 
 def _py_layer(w: FunctionWriter, operator: Operator) -> None:

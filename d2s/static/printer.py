@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.op import Op
-from d2s.core.spec import spec_of
+from d2s.core.spec import Dim, spec_of
 from d2s.static.program import Block, Names, Operator, Program, Value
 
 _INDENT = "  "
@@ -56,6 +56,7 @@ class _Printer:
     def __init__(self, program: Program) -> None:
         self._names = Names()
         self._shown: dict[Value, str] = {}
+        self._dims: dict[Dim, str] = {}
         self._hooks: dict[str, list[int]] = {}
         registrations = (operator for operator in program.all_operators() if operator.kind == "register_hook")
         for number, operator in enumerate(registrations):
@@ -71,8 +72,14 @@ class _Printer:
         return found
 
     def definition(self, value: Value) -> str:
-        """`name: spec`."""
-        return self.name(value) if value.spec is None else f"{self.name(value)}: {value.spec}"
+        """`name: dtype[sizes]`; sizes that only the run knows are numbered in the order of the text."""
+        if value.spec is None:
+            return self.name(value)
+        sizes = (
+            str(size) if isinstance(size, int) else self._dims.setdefault(size, f"d{len(self._dims)}")
+            for size in value.spec.shape
+        )
+        return f"{self.name(value)}: {value.spec.dtype.name}[{', '.join(sizes)}]"
 
     def hooks(self, values: tuple[Value, ...]) -> str:
         """The registrations on `values`, for the line that defines them."""
@@ -155,7 +162,9 @@ class _Printer:
 def _place(operator: Operator) -> str:
     """The user's line as comment; the file without its folder, which differs between machines."""
     location = operator.location
-    return "" if location is None or operator.kind == "arrived" else f"  # {re.split(_SEPARATORS, location.file)[-1]}:{location.line}"
+    if location is None or operator.kind == "arrived":
+        return ""
+    return f"  # {re.split(_SEPARATORS, location.file)[-1]}:{location.line}"
 
 
 def _defined_in(block: Block) -> Iterator[Value]:

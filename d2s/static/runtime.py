@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.hooks import HookList
-from d2s.core.interpreter import unwrap, wrap
-from d2s.errors import GradientError
+from d2s.core.hooks import HookList, name_of
+from d2s.core.interpreter import TensorBase, unwrap, wrap
+from d2s.core.spec import TensorSpec, spec_of
+from d2s.errors import ExecutionError, GradientError
 
 
 def check_bound(value: Any, name: str) -> Any:
@@ -47,14 +48,35 @@ def modified_in_place(op: str, value: str) -> None:
     )
 
 
-def py_func(function: Callable[..., Any], arrays: tuple[Any, ...], count: int) -> Any:
-    """Call a user's function on arrays; its result as an array, or a tuple of `count` arrays."""
+def py_func(
+    function: Callable[..., Any], arrays: tuple[Any, ...], expected: tuple[tuple[str, TensorSpec, bool], ...]
+) -> Any:
+    """Call a user's function on Tensors; its result as an array, or a tuple of arrays.
+
+    Parameters
+    ----------
+    expected : tuple of (name, spec, needed)
+        What the function has to return; None is allowed in place of a result that is not needed.
+    """
     results = function(*[wrap(np.asarray(array)) for array in arrays])
-    listed = list(results) if isinstance(results, list | tuple) else [results]
-    if len(listed) != count:
-        raise ValueError(f"py_func got {len(listed)} results from {function!r}, expected {count}")
-    made = [np.asarray(unwrap(part) if hasattr(part, "stop_gradient") else part) for part in listed]
-    return made[0] if count == 1 else tuple(made)
+    listed = list(results) if isinstance(results, list | tuple) else [results] if expected else []
+    if len(listed) != len(expected):
+        raise ExecutionError(
+            f"{name_of(function)} returned {len(listed)} results to py_func, expected {len(expected)}: "
+            f"{', '.join(name for name, _, _ in expected)}"
+        )
+    made = []
+    for result, (name, spec, needed) in zip(listed, expected, strict=True):
+        array = unwrap(result) if isinstance(result, TensorBase) else result
+        if array is not None or needed:
+            array = np.asarray(array)
+            if not spec.admits(array):
+                raise ExecutionError(
+                    f"{name_of(function)} returned {'None' if result is None else spec_of(array)} to py_func "
+                    f"for {name}, expected {spec}"
+                )
+        made.append(array)
+    return made[0] if len(made) == 1 else tuple(made)
 
 
 def py_layer(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

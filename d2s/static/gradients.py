@@ -1,0 +1,191 @@
+"""Gradients in a Program that is built by hand: recorded into the Program itself, as Variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from d2s.core.interpreter import set_grad_mode, use_interpreter
+from d2s.errors import GradientError, ProgramError, ShapeError, user_location
+from d2s.ops.creation import ones_like
+from d2s.static.backward import Gradient, _Backward
+from d2s.static.graph import GraphInterpreter, recorder_of
+from d2s.static.program import Operator, Program, Value
+from d2s.static.variable import Variable
+
+
+def append_backward(
+    loss: Variable, parameter_list: Sequence[Any] | None = None, no_grad_set: Iterable[Any] | None = None,
+    callbacks: Any = None,
+) -> list[tuple[Variable, Variable]]:
+    """
+    Add the gradients of `loss` to its Program.
+
+    Hooks registered on variables run in it, each once, on the complete gradient of its variable.
+
+    Parameters
+    ----------
+    loss : Variable
+        One element.
+    parameter_list : sequence of Variable or str, optional
+        The parameters to give the gradients of; by default all that require one and that `loss` depends on.
+    no_grad_set : set of Variable or str, optional
+        Variables through which no gradient passes.
+    callbacks : None
+        Not supported.
+
+    Returns
+    -------
+    list of (parameter, gradient)
+        The gradient of any input `x` that requires one can also be fetched as ``"x@GRAD"``.
+
+    Raises
+    ------
+    ShapeError
+        If `loss` is not known to have one element.
+    GradientError
+        If `loss` stops gradients.
+    """
+    recorder = _recorder(loss)
+    if callbacks is not None:
+        raise ProgramError("append_backward does not support callbacks", user_location())
+    if any(size != 1 for size in loss.spec.shape):
+        raise ShapeError(f"the loss must have one element, {loss.name} is {loss.spec}", user_location(),
+                         "Reduce it first (loss.mean()), or use gradients().")
+    if loss.stop_gradient:
+        raise GradientError(f"{loss.name} stops gradients: nothing it depends on requires one", user_location())
+    leaves = [value for value in recorder.program.inputs if not value.stop_gradient]
+    found = _derive(recorder, [loss], [None], leaves, no_grad_set)
+    if parameter_list is None:
+        parameters = recorder.all_parameters()
+    else:
+        parameters = [_variable(recorder, given) for given in parameter_list]
+    return [(parameter, found[parameter.value]) for parameter in parameters if parameter.value in found]
+
+
+def gradients(
+    targets: Any, inputs: Any, target_gradients: Any = None, no_grad_set: Iterable[Any] | None = None
+) -> list[Variable | None]:
+    """
+    Add the gradients of the sum of `targets` with respect to `inputs` to their Program.
+
+    Parameters
+    ----------
+    targets, inputs : Variable or sequence of Variable
+    target_gradients : Variable or sequence of Variable or None, optional
+        Gradient of the final value with respect to each target; ones by default.
+    no_grad_set : set of Variable or str, optional
+        Variables through which no gradient passes.
+
+    Returns
+    -------
+    list of Variable or None
+        One per input; None where `targets` do not depend on it, or it stops gradients.
+    """
+    targets, inputs = _listed(targets), _listed(inputs)
+    seeds = [None] * len(targets) if target_gradients is None else _listed(target_gradients)
+    if len(seeds) != len(targets):
+        raise GradientError(f"got {len(targets)} targets but {len(seeds)} target_gradients", user_location())
+    for target, seed in zip(targets, seeds, strict=True):
+        if seed is not None and not _may_be_same(seed, target):
+            raise ShapeError(f"the gradient of {target.name} is {seed.spec}, expected {target.spec}", user_location())
+    if not targets or not inputs:
+        return [None] * len(inputs)
+    found = _derive(_recorder(targets[0]), targets, seeds, [variable.value for variable in inputs], no_grad_set)
+    return [found.get(variable.value) for variable in inputs]
+
+
+def _may_be_same(first: Variable, second: Variable) -> bool:
+    sizes = zip(first.spec.shape, second.spec.shape, strict=False)
+    return first.spec.ndim == second.spec.ndim and first.dtype == second.dtype and all(
+        a == b or not (isinstance(a, int) and isinstance(b, int)) for a, b in sizes)
+
+
+def _derive(
+    recorder: GraphInterpreter, targets: Sequence[Variable], seeds: Sequence[Variable | None],
+    wanted: Sequence[Value], no_grad_set: Iterable[Any] | None,
+) -> dict[Value, Variable]:
+    blocked = {_variable(recorder, given).value for given in no_grad_set or ()}
+    return _GradientsInPlace(recorder, wanted, blocked).derive(targets, seeds)
+
+
+class _GradientsInPlace(_Backward):
+    """Derives gradients like `_Backward`, but into the Program itself: no gradient leaves it on the way."""
+
+    record: GraphInterpreter
+
+    def __init__(self, recorder: GraphInterpreter, wanted: Sequence[Value], blocked: set[Value]) -> None:
+        program = recorder.program
+        super().__init__(program, Program(), wanted, range(len(wanted)), (), ())
+        self.record = recorder
+        self.requested = list(dict.fromkeys(wanted))
+        self.blocked = blocked
+        self.found: dict[Value, Variable] = {}
+        # Contributions are summed up here, at inputs as at any other value.
+        self.edges = {}
+        self.last_use = {}
+
+    def derive(self, targets: Sequence[Variable], seeds: Sequence[Variable | None]) -> dict[Value, Variable]:
+        """Record the gradients; those of the requested values."""
+        recorder, grads = self.record, dict[Value, Gradient]()
+        before = set_grad_mode(True)
+        try:
+            with use_interpreter(recorder):
+                for target, seed in zip(targets, seeds, strict=True):
+                    given = ones_like(target) if seed is None else seed
+                    self.accumulate(grads, target.value, Gradient(recorder.value_of(given)))
+                self.block(self.forward.block, grads)
+                for value in self.requested:
+                    if value in grads:
+                        self.finish_input(value, grads.pop(value))
+        finally:
+            set_grad_mode(before)
+        recorder.gradients.update((f"{value.name}@GRAD", gradient.value) for value, gradient in self.found.items())
+        return self.found
+
+    def finish_input(self, value: Value, g: Gradient) -> None:
+        """The complete gradient of an input: its hooks, and those that a tensor from outside has of its own."""
+        tensor = next((held for held, known in self.record.captured.values() if known is value), None)
+        if tensor is not None:
+            g = self._call_hooks(value, g, self.record.materialise(value))
+        self.hooked(value, g, None)
+
+    def hooked(self, value: Value, g: Gradient | None, operator: Operator | None) -> Gradient | None:
+        if g is None:
+            return None
+        self.record.differentiated.add(value)
+        point = self.hook_points.get(value)
+        if point is not None:
+            g = self._call_hooks(value, g, point)
+        if value in self.requested:
+            self.found[value] = Variable(self.record, g.value)
+        return g
+
+    def _call_hooks(self, value: Value, g: Gradient, point: Value) -> Gradient:
+        out = self.record.new_value(f"{value.name}@GRAD", value.spec, g.value.stop_gradient)
+        attrs = {"output": None, "name": value.name, "captured": False}
+        self.record.emit("call_hooks", (g.value, point), (out,), attrs, effect=True)
+        return Gradient(out, g.certain)
+
+    def propagate(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
+        if operator.kind == "call_hooks" and not operator.outputs[0].stop_gradient:
+            raise GradientError(
+                f"the gradient of {operator.attrs['name']} went through hooks, which cannot be differentiated in a "
+                "Program that is built by hand",
+                operator.location, "Use to_static and grad(..., create_graph=True).",
+            )
+        super().propagate(operator, grads)
+
+
+def _recorder(variable: Any) -> GraphInterpreter:
+    if not isinstance(variable, Variable):
+        raise GradientError(f"expected a Variable of a Program, got {type(variable).__name__}", user_location())
+    return recorder_of(variable.interpreter.program)
+
+
+def _variable(recorder: GraphInterpreter, given: Any) -> Variable:
+    return given if isinstance(given, Variable) else recorder.var(given)
+
+
+def _listed(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, list | tuple) else [given]

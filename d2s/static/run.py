@@ -1,0 +1,245 @@
+"""The Executor: runs a Program that was built by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from d2s.core.hooks import HookList
+from d2s.core.interpreter import TensorBase, default_interpreter, set_grad_mode, unwrap, use_interpreter, wrap
+from d2s.core.spec import Dim, TensorSpec, spec_of
+from d2s.errors import DTypeError, ExecutionError, ShapeError
+from d2s.static.backward import saved_values
+from d2s.static.codegen import FunctionWriter
+from d2s.static.declaration import is_initialized
+from d2s.static.default_programs import default_main_program
+from d2s.static.executor import load, note_user_line
+from d2s.static.graph import GraphInterpreter
+from d2s.static.program import Block, Operator, Program, Value, values_in
+from d2s.static.variable import Variable
+
+
+class Executor:
+    """
+    Runs Programs.
+
+    Parameters
+    ----------
+    place : CPUPlace, optional
+        Where to run; there is only the CPU.
+    """
+
+    def __init__(self, place: Any = None) -> None:
+        self.place = place
+
+    def run(
+        self, program: Program | None = None, feed: dict[str, Any] | None = None,
+        fetch_list: Sequence[Any] | None = None, return_numpy: bool = True, **ignored: Any,
+    ) -> list[Any]:
+        """
+        Run a Program: what `fetch_list` needs of it, and everything that has effects.
+
+        Parameters
+        ----------
+        program : Program, optional
+            By default the default main Program.
+        feed : dict of str to array or Tensor
+            Values of the inputs, by name.
+        fetch_list : sequence of Variable or str
+            What to return; a gradient is named ``"x@GRAD"``.
+        return_numpy : bool
+            False: give Tensors instead of arrays.
+
+        Returns
+        -------
+        list of ndarray or Tensor
+
+        Raises
+        ------
+        ExecutionError
+            If an input is not fed, a name is unknown, or a parameter has no values yet.
+        ShapeError, DTypeError
+            If a value that is fed does not fit its variable.
+        """
+        program = default_main_program() if program is None else program
+        if not isinstance(program, Program):
+            raise DTypeError(f"Executor.run needs a Program, got {type(program).__name__}")
+        if program.recorder is None:
+            if not program.operators:
+                return [_fetched(program, None, item) for item in fetch_list or ()]
+            raise ExecutionError(f"{program.name} was traced from a function: call that function to run it")
+        recorder: GraphInterpreter = program.recorder
+        wanted = tuple(_fetched(program, recorder, item) for item in fetch_list or ())
+        plan = _plan(recorder, wanted)
+        results = plan(_fed(recorder, plan.inputs, feed or {}))
+        return [np.array(array) if return_numpy else wrap(np.asarray(array)) for array in results]
+
+    def close(self) -> None:
+        """Nothing to do: an Executor holds no resources."""
+
+
+def _fetched(program: Program, recorder: GraphInterpreter | None, item: Any) -> Value:
+    """The value that an item of a fetch list names."""
+    value = None
+    if isinstance(item, Variable):
+        value = item.value if item.interpreter is recorder else None
+    elif isinstance(item, str) and recorder is not None:
+        value = recorder.find(item)
+    elif not isinstance(item, str):
+        raise DTypeError(f"a fetch must be a Variable or a name, got {type(item).__name__}")
+    if value is None:
+        name = item.name if isinstance(item, Variable) else item
+        raise ExecutionError(f"{name} cannot be fetched: {program.name} has no such variable")
+    if recorder is not None and not recorder.in_scope(value):
+        raise ExecutionError(f"{value.name} cannot be fetched: no operator of {program.name} defines it")
+    return value
+
+
+def _fed(recorder: GraphInterpreter, needed: Sequence[Value], feed: dict[str, Any]) -> list[Any]:
+    """The arrays of the inputs in order: fed ones checked, those of outer tensors read."""
+    for name in feed:
+        if name not in recorder.feeds:
+            known = ", ".join(recorder.feeds) or "none"
+            raise ExecutionError(f"{name!r} is fed, but {recorder.program.name} has no such input; its inputs: {known}")
+    tensors = {value: tensor for tensor, value in recorder.captured.values()}
+    arrays = []
+    for value in needed:
+        if value in tensors:
+            if not is_initialized(tensors[value]):
+                raise ExecutionError(f"{value.name} has no values yet", advice="Run the startup Program first.")
+            arrays.append(unwrap(tensors[value]))
+        elif value.name not in feed:
+            given = ", ".join(feed) or "nothing"
+            raise ExecutionError(f"{value.name} ({_shown(value)}) is not fed; fed: {given}")
+        else:
+            arrays.append(_checked(value, feed[value.name]))
+    return arrays
+
+
+def _checked(value: Value, given: Any) -> Any:
+    spec = value.spec
+    assert spec is not None
+    if isinstance(given, TensorBase):
+        array = unwrap(given)
+    elif isinstance(given, np.ndarray | np.generic):
+        array = np.asarray(given)
+    else:
+        # Python numbers have no dtype of their own, except that fractions do not fit integers.
+        array = np.asarray(given)
+        if np.can_cast(array.dtype, spec.dtype, "same_kind"):
+            array = array.astype(spec.dtype)
+    if array.dtype != spec.dtype:
+        raise DTypeError(f"{value.name} is fed {_text(spec_of(array))}, expected {_shown(value)}")
+    if not spec.admits(array):
+        raise ShapeError(f"{value.name} is fed {_text(spec_of(array))}, expected {_shown(value)}")
+    return array
+
+
+def _shown(value: Value) -> str:
+    assert value.spec is not None
+    return _text(value.spec)
+
+
+def _text(spec: TensorSpec) -> str:
+    sizes = ", ".join("-1" if isinstance(size, Dim) else str(size) for size in spec.shape)
+    return f"{spec.dtype.name}[{sizes}]"
+
+
+# --- compiling -------------------------------------------------------------------------------------------------
+
+
+class _Plan:
+    """What a Program does for one fetch list, as a function.
+
+    Attributes
+    ----------
+    inputs : tuple of Value
+        The inputs that it reads.
+    """
+
+    def __init__(self, recorder: GraphInterpreter, wanted: tuple[Value, ...]) -> None:
+        program = recorder.program
+        block = _pruned(program.block, wanted)
+        read = set(wanted).union(*(_read_inside(operator) for operator in block.operators))
+        self.inputs = tuple(value for value in program.block.inputs if value in read)
+        tensors = {value: tensor for tensor, value in recorder.captured.values()}
+        outer = [value for value in self.inputs if value in tensors]
+        self._tensors = [tensors[value] for value in outer]
+        self._function = _function(program, block, self.inputs, outer, wanted)
+
+    def __call__(self, arrays: list[Any]) -> tuple[Any, ...]:
+        run = _GraphRun(self._tensors)
+        before = set_grad_mode(False)
+        try:
+            # Python functions and hooks called on the way compute at once, also while a Program is being built.
+            with use_interpreter(default_interpreter()), np.errstate(all="ignore"):
+                found: tuple[Any, ...] = self._function(run, run, *arrays)
+        except Exception as error:
+            note_user_line(error, self._function)
+            raise
+        finally:
+            set_grad_mode(before)
+        return found
+
+
+def _plan(recorder: GraphInterpreter, wanted: tuple[Value, ...]) -> _Plan:
+    key = (len(recorder.program.operators), len(recorder.program.inputs), wanted)
+    found: _Plan | None = recorder.plans.get(key)
+    if found is None:
+        found = recorder.plans[key] = _Plan(recorder, wanted)
+    return found
+
+
+def _pruned(block: Block, wanted: Sequence[Value]) -> Block:
+    """The operators that have effects or lead to `wanted`."""
+    live, kept = set(wanted), list[Operator]()
+    for operator in reversed(block.operators):
+        if operator.effect or live.intersection(operator.outputs):
+            live.update(_read_inside(operator))
+            kept.append(operator)
+    return Block((), kept[::-1])
+
+
+def _read_inside(operator: Operator) -> set[Value]:
+    found = set(operator.reads())
+    for block in operator.blocks:
+        found.update(block.outputs, *(_read_inside(inner) for inner in block.operators))
+    return found
+
+
+def _function(
+    program: Program, block: Block, inputs: Sequence[Value], tensors: Sequence[Value], wanted: tuple[Value, ...]
+) -> Callable[..., Any]:
+    """``program(run, walk, *inputs)``: gives the wanted values."""
+    records = frozenset(value for operator in block.operators for value in values_in(operator.attrs.get("record")))
+    whole = Program(program.name, block)
+    writer = FunctionWriter("program", saved_values(whole, whole), records, (), tensors)
+    names = [writer.name(value) for value in inputs]
+    writer.source.lines.append(f"def program({', '.join(['run', 'walk', *names])}):")
+    writer.block(block)
+    writer.line(f"return {writer.pack(wanted)}")
+    return load(writer.source, program.name)
+
+
+class _GraphRun:
+    """One run: what generated code calls for Tensors and hooks."""
+
+    def __init__(self, tensors: Sequence[Any]) -> None:
+        self.tensors = tensors
+
+    def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Any:
+        """The Tensor that Python functions get for a value."""
+        return wrap(np.asarray(data))
+
+    def call_hooks(self, walk: Any, grad: Any, point: Any, number: int | None, captured: bool) -> Any:
+        """A complete gradient after the hooks of this run, or of a tensor from outside."""
+        hooks = point if isinstance(point, HookList) else point.graph_edge()[0].hooks
+        if not isinstance(hooks, HookList) or not hooks.hooks:
+            return grad
+        return unwrap(hooks.run(wrap(np.asarray(grad), False), _detached))
+
+
+def _detached(gradient: Any) -> Any:
+    return wrap(unwrap(gradient), False)
