@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, Shape, Size
 from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
+from d2s.ops.annotations import is_tensor
 
 
 def axis_index(axis: Any, ndim: int, what: str = "axis") -> int:
@@ -42,7 +42,7 @@ def axis_indices(axis: Any, ndim: int) -> tuple[int, ...] | None:
     """
     if axis is None:
         return None
-    if isinstance(axis, TensorBase) and axis.ndim == 1:
+    if is_tensor(axis) and axis.ndim == 1:
         axis = integers(axis)
     if isinstance(axis, list | tuple):
         found = tuple(sorted(axis_index(one, ndim) for one in axis))
@@ -76,18 +76,17 @@ def size_argument(value: Any, what: str = "a size") -> Any:
     """
     if type(value) is int or is_symbolic(value):
         return value
-    if isinstance(value, TensorBase):
-        if value.dtype.kind not in "iu":  # type: ignore[attr-defined]
-            raise DTypeError(f"{what} must be an int, got a tensor of {value.dtype.name}")  # type: ignore[attr-defined]
-        return value.item()  # type: ignore[attr-defined]
+    if is_tensor(value):
+        if value.dtype.kind not in "iu":
+            raise DTypeError(f"{what} must be an int, got a tensor of {value.dtype.name}")
+        return value.item()
     return _integer(value, what)
 
 
 def integers(values: Any, what: str = "a size") -> tuple[Any, ...]:
     """Several ints (or symbolic ones): from a sequence, an integer tensor of one axis, or a single one."""
-    if isinstance(values, TensorBase) and values.ndim == 1:
-        values = list(values)  # type: ignore[call-overload]
-    if isinstance(values, Iterable) and not isinstance(values, TensorBase | np.generic) and not is_symbolic(values):
+    is_array = is_tensor(values) or isinstance(values, np.ndarray)
+    if isinstance(values, list | tuple | range) or (is_array and values.ndim):
         return tuple(size_argument(value, what) for value in values)
     return (size_argument(values, what),)
 

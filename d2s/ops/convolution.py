@@ -11,7 +11,7 @@ from typing import Any
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
-from d2s.core.spec import Shape, Size, TensorSpec
+from d2s.core.spec import Dim, Shape, Size, TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import sizes_agree
@@ -35,7 +35,9 @@ def _infer_conv2d(x: TensorSpec, weight: TensorSpec, *, window: Window, groups: 
 
 
 def _times(size: Size, factor: int) -> Size:
-    return size * factor if isinstance(size, int) else size
+    if factor == 1:
+        return size
+    return size * factor if isinstance(size, int) else Dim()
 
 
 def _check_dtypes(name: str, first: TensorSpec, second: TensorSpec) -> None:
@@ -87,7 +89,9 @@ def conv2d_image_op(y: Array, weight: Array, *, window: Window, groups: int, siz
 
 
 def _infer_weight(x: TensorSpec, y: TensorSpec, *, window: Window, groups: int) -> TensorSpec:
-    channels = x.shape[1] // groups if isinstance(x.shape[1], int) else x.shape[1]
+    channels = x.shape[1]
+    if groups > 1:
+        channels = channels // groups if isinstance(channels, int) else Dim()
     return TensorSpec((y.shape[1], channels, *window.kernel), x.dtype)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.interpreter import TensorBase, bind
+from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, DType, TensorSpec, as_dtype, default_dtype
 from d2s.errors import DTypeError, ShapeError
-from d2s.ops.annotations import Array, Tensor
+from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.axes import is_symbolic, shape_argument
 from d2s.ops.promotion import is_number, tensor_or_array
 
@@ -104,7 +104,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None
         If a size is no integer or `fill_value` no number.
     """
     sizes = shape_argument(shape)
-    if isinstance(fill_value, TensorBase) or hasattr(type(fill_value), "__d2s_operand__"):
+    if is_tensor(fill_value) or hasattr(type(fill_value), "__d2s_operand__"):
         value = tensor_or_array(fill_value)
         return value.cast(dtype or value.dtype).broadcast_to(sizes)
     if not is_number(fill_value):
@@ -151,7 +151,7 @@ def empty_like(x: Tensor, dtype: Any = None, name: str | None = None) -> Tensor:
 
 def _number(value: Any) -> Any:
     """A number given as such or as 0-d tensor."""
-    return value.item() if isinstance(value, TensorBase | np.generic) else value
+    return value.item() if is_tensor(value) or isinstance(value, np.generic) else value
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, name: str | None = None) -> Tensor:

@@ -15,6 +15,7 @@ from d2s.core.spec import TensorSpec, as_dtype
 from d2s.ops.annotations import Array, Axis, Tensor, multiply_reduce
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
+from d2s.ops.elementwise import require_floating
 from d2s.ops.promotion import tensor_or_array
 from d2s.ops.reduction import spread, sum, sum_dtype
 from d2s.ops.selection import where
@@ -46,7 +47,7 @@ def _gradient_of_prod(g: Tensor, x: Tensor, axis: tuple[int, ...] | None, keepdi
 prod_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: _gradient_of_prod(g, x, axis, keepdim))
 
 
-@define_op("product_of_others", infer=lambda x: x, saves=("x",))
+@define_op("product_of_others", infer=require_floating("product_of_others"), saves=("x",))
 def product_of_others_op(x: Array) -> Array:
     """For each element the product of all others along the last axis: of those before and those behind."""
     ones = np.ones_like(x[..., :1])

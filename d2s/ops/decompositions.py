@@ -8,7 +8,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
-from d2s.core.spec import Size, TensorSpec, broadcast_shapes
+from d2s.core.spec import Dim, Size, TensorSpec, broadcast_shapes
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import sizes_agree
@@ -153,7 +153,9 @@ def _infer_qr(x: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
 
 
 def _smaller(rows: Size, columns: Size) -> Size:
-    return min(rows, columns) if isinstance(rows, int) and isinstance(columns, int) else rows
+    if isinstance(rows, int) and isinstance(columns, int):
+        return min(rows, columns)
+    return rows if rows == columns else Dim()
 
 
 @define_op("qr", infer=_infer_qr, saves=("out",))

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from d2s.core.interpreter import TensorBase, bind
+from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, Shape, Size, TensorSpec, broadcast_shapes
 from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
-from d2s.ops.annotations import Array, Tensor
+from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.axes import is_symbolic, size_argument
 from d2s.ops.casting import cast
 from d2s.ops.joining import stack
@@ -188,6 +188,9 @@ def _infer_setitem(x: TensorSpec, value: TensorSpec, *tensors: TensorSpec, index
 def setitem_op(x: Array, value: Array, *tensors: Array, index: Template) -> Array:
     """A copy of `x` with `value` written at `index`."""
     result = np.array(x)
+    if value.size == 1:
+        # NumPy does not write an array of one element to a single place.
+        value = value.reshape(())
     try:
         result[filled(index, tensors)] = value
     except IndexError as error:
@@ -257,13 +260,13 @@ def _bound(bound: Any) -> Any:
 
 def _index_tensor(part: Any) -> Any:
     if isinstance(part, list | tuple | range):
-        if any(isinstance(one, TensorBase) for one in part):
+        if any(is_tensor(one) for one in part):
             part = stack([tensor_or_array(one) for one in part])
         else:
             part = np.asarray(part) if len(part) else np.zeros(0, np.int64)
     elif isinstance(part, bool | np.bool_):
         part = np.asarray(part)
-    kind = part.dtype.kind if isinstance(part, TensorBase | np.ndarray) else None
+    kind = part.dtype.kind if is_tensor(part) or isinstance(part, np.ndarray) else None
     if kind is None or kind not in "iub":
         name = type(part).__name__ if kind is None else part.dtype.name
         raise DTypeError(

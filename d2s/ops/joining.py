@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.interpreter import TensorBase, bind
+from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, Size, TensorSpec
 from d2s.errors import DTypeError, ShapeError
-from d2s.ops.annotations import Array, Tensor
+from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.axes import axis_index, integers, size_argument
 from d2s.ops.promotion import as_dtype_of, promote_all, tensor_or_array
 
@@ -60,6 +60,11 @@ def _infer_split(x: TensorSpec, *, sizes: tuple[Size, ...], axis: int) -> tuple[
     return tuple(TensorSpec((*x.shape[:place], size, *x.shape[place + 1 :]), x.dtype) for size in sizes)
 
 
+def _parts(g: Any) -> tuple[Any, ...]:
+    """The gradients of all outputs; that of a single output does not come as a tuple."""
+    return g if isinstance(g, tuple) else (g,)
+
+
 @define_op("split", infer=_infer_split)
 def split_op(x: Array, *, sizes: tuple[int, ...], axis: int) -> tuple[Array, ...]:
     """Consecutive parts of the given sizes along `axis`."""
@@ -76,7 +81,7 @@ def split_op(x: Array, *, sizes: tuple[int, ...], axis: int) -> tuple[Array, ...
 concat_op.vjp_all(
     lambda g, out, *xs, needs, axis: bind(split_op, g, sizes=tuple(x.shape[axis] for x in xs), axis=axis)
 )
-split_op.vjp(lambda g, out, x, *, sizes, axis: bind(concat_op, *g, axis=axis))
+split_op.vjp(lambda g, out, x, *, sizes, axis: bind(concat_op, *_parts(g), axis=axis))
 
 
 def _infer_stack(*xs: TensorSpec, axis: int) -> TensorSpec:
@@ -113,12 +118,12 @@ def unbind_op(x: Array, *, axis: int) -> tuple[Array, ...]:
 
 
 stack_op.vjp_all(lambda g, out, *xs, needs, axis: bind(unbind_op, g, axis=axis))
-unbind_op.vjp(lambda g, out, x, *, axis: bind(stack_op, *g, axis=axis))
+unbind_op.vjp(lambda g, out, x, *, axis: bind(stack_op, *_parts(g), axis=axis))
 
 
 def _of_one_dtype(xs: Any, name: str) -> list[Any]:
-    if isinstance(xs, TensorBase):
-        xs = list(xs)  # type: ignore[call-overload]
+    if is_tensor(xs):
+        xs = list(xs)
     found = [tensor_or_array(x, f"an input of {name}") for x in xs]
     if not found:
         raise ShapeError(f"{name} needs at least one tensor")

@@ -58,9 +58,16 @@ def softmax_cross_entropy_op(logits: Array, label: Array, *, ignore_index: int) 
     return np.asarray((np.log(total) - (picked - top)[..., 0]) * valid)
 
 
+def _infer_softmax_minus_label(
+    g: TensorSpec, logits: TensorSpec, label: TensorSpec, *, ignore_index: int
+) -> TensorSpec:
+    _infer_cross_entropy(logits, label, ignore_index=ignore_index)
+    return logits
+
+
 @define_op(
     "softmax_minus_label",
-    infer=lambda g, logits, label, *, ignore_index: logits,
+    infer=_infer_softmax_minus_label,
     saves=("g", "logits", "label"),
 )
 def softmax_minus_label_op(g: Array, logits: Array, label: Array, *, ignore_index: int) -> Array:

@@ -44,7 +44,11 @@ def standardize_op(x: Array, *, axis: Axes, epsilon: float) -> Array:
     return result
 
 
-@define_op("standardize_gradient", infer=lambda g, x, *, axis, epsilon: x, saves=("g", "x"))
+@define_op(
+    "standardize_gradient",
+    infer=lambda g, x, *, axis, epsilon: _infer_standardize(x, axis=axis, epsilon=epsilon),
+    saves=("g", "x"),
+)
 def standardize_gradient_op(g: Array, x: Array, *, axis: Axes, epsilon: float) -> Array:
     """The gradient of standardize: what is left of g without its mean and its part along the result, scaled."""
     count = x.dtype.type(math.prod(x.shape[one] for one in axis))

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.interpreter import TensorBase, bind
+from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, TensorSpec, broadcast_shapes
 from d2s.errors import DTypeError
-from d2s.ops.annotations import Array, Tensor
+from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.arithmetic import maximum, minimum
 from d2s.ops.casting import cast
 from d2s.ops.indexing import getitem
@@ -40,8 +40,9 @@ where_op.vjp(
 
 
 def _infer_clip(x: TensorSpec, *, min: Any = None, max: Any = None) -> TensorSpec:
-    if x.dtype.kind not in "iuf":
-        raise DTypeError(f"clip is not defined for {x.dtype.name}")
+    is_whole = all(bound is None or isinstance(bound, int | np.integer) for bound in (min, max))
+    if x.dtype.kind != "f" and not (x.dtype.kind in "iu" and is_whole):
+        raise DTypeError(f"clip to [{min}, {max}] is not defined for {x.dtype.name}")
     return x
 
 
@@ -105,7 +106,7 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None) -
         Its gradient passes where ``min <= x <= max``.
     """
     x = tensor_or_array(x)
-    if any(isinstance(bound, TensorBase) for bound in (min, max)):
+    if any(is_tensor(bound) for bound in (min, max)):
         x = x if min is None else maximum(x, min)
         return x if max is None else minimum(x, max)
     dtype = x.dtype

@@ -1,0 +1,110 @@
+"""Numeric checks of gradient rules, by random projection in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import d2s
+from d2s.core.op import Op
+
+STEP = 1e-5
+# Of a central difference in float64 with this step.
+TOLERANCE = 2e-5
+
+
+def check_gradients(op: Op, args: Sequence[Any], attrs: dict[str, Any], seed: int = 0) -> None:
+    """Compare the rules of `op` with central differences, along one random direction: first and second order.
+
+    Raises
+    ------
+    AssertionError
+        If they differ; the message names the op and the order.
+    """
+    rng = np.random.default_rng(seed)
+    positions = [
+        index for index, arg in enumerate(args) if arg.dtype.kind == "f" and op.differentiates(index) and arg.size
+    ]
+    if not positions:
+        return
+    points = [args[index] for index in positions]
+    weights: list[Any] = []
+
+    def projection(*values: Any) -> Any:
+        """Sum of all outputs, each weighted by a random array, as a tensor."""
+        given = list(args)
+        for index, value in zip(positions, values, strict=True):
+            given[index] = value
+        outputs = op(*given, **attrs)
+        total = d2s.zeros([], "float64")
+        for place, output in enumerate(outputs if isinstance(outputs, tuple) else (outputs,)):
+            if output.dtype.kind != "f":
+                continue
+            if place >= len(weights):
+                weights.append(rng.uniform(0.5, 1.5, output.shape))
+            total = total + (output * weights[place]).sum()
+        return total
+
+    first = gradients_of(projection)
+    directions = [symmetric_if_needed(op, rng.uniform(-1, 1, point.shape)) for point in points]
+    compare(f"gradient of {op.name} is wrong", projection, first, points, directions)
+
+    mixed = [rng.uniform(-1, 1, point.shape) for point in points]
+
+    def slope(*values: Any) -> Any:
+        """The first gradient, weighted by random arrays and summed."""
+        found = first(*values)
+        total = d2s.zeros([], "float64")
+        for gradient, weight in zip(found, mixed, strict=True):
+            if gradient is not None:
+                total = total + (gradient * weight).sum()
+        return total
+
+    compare(f"second gradient of {op.name} is wrong", slope, gradients_of(slope), points, directions)
+
+
+def symmetric_if_needed(op: Op, direction: Any) -> Any:
+    """Directions that keep a matrix symmetric, for an op that is defined on such matrices only."""
+    return direction + np.swapaxes(direction, -1, -2) if op.name in ("cholesky", "eigh") else direction
+
+
+def gradients_of(function: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """The gradients of a scalar function of tensors, as a function of tensors; None where there is none."""
+
+    def gradients(*values: Any) -> list[Any]:
+        leaves = [as_leaf(value) for value in values]
+        result = function(*leaves)
+        if result.stop_gradient:
+            return [None] * len(leaves)
+        found: list[Any] = d2s.grad([result], leaves, create_graph=True, allow_unused=True)
+        return found
+
+    return gradients
+
+
+def as_leaf(value: Any) -> Any:
+    return value if isinstance(value, d2s.Tensor) else d2s.to_tensor(value, stop_gradient=False)
+
+
+def compare(
+    message: str,
+    function: Callable[..., Any],
+    gradients: Callable[..., list[Any]],
+    points: Sequence[Any],
+    directions: Sequence[Any],
+) -> None:
+    """Check the slope of `function` along `directions` against its gradients."""
+    ahead, behind = (
+        float(function(*[as_leaf(p + sign * STEP * v) for p, v in zip(points, directions, strict=True)]))
+        for sign in (1, -1)
+    )
+    numeric = (ahead - behind) / (2 * STEP)
+    analytic = sum(
+        float((gradient.numpy() * direction).sum())
+        for gradient, direction in zip(gradients(*points), directions, strict=True)
+        if gradient is not None
+    )
+    scale = max(1.0, abs(numeric), abs(analytic))
+    assert abs(numeric - analytic) <= TOLERANCE * scale, f"{message}: {analytic} instead of {numeric}"
