@@ -117,7 +117,7 @@ class TracingError(D2SError, TypeError):
     """Python needs the value of a tensor that is known only when the Program runs."""
 
 
-class GuardError(D2SError, RuntimeError):
+class GuardError(D2SError, ValueError):
     """A call does not fit what the function was converted for (InputSpec, argument structure)."""
 
 

@@ -19,6 +19,7 @@ from d2s.core.spec import default_dtype
 from d2s.core.structure import STRUCTURE
 from d2s.errors import D2SError, SourceError
 from d2s.jit.run_program import CallNode, Run
+from d2s.jit.signature import check_arguments
 from d2s.jit.trace import Traced, trace
 from d2s.nn.layer import Layer
 from d2s.operators import conversion, policy
@@ -253,13 +254,17 @@ class StaticFunction:
         return call(self._function, *args, **kwargs)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Arguments by parameter name, defaults filled in."""
+        """Arguments by parameter name, defaults filled in; checked against the specs, if there are any."""
         names = self._positional
         if names is not None and not kwargs and len(args) == len(names):
-            return dict(zip(names, args, strict=True))
-        found = self._signature.bind(*args, **kwargs)
-        found.apply_defaults()
-        return found.arguments
+            bound = dict(zip(names, args, strict=True))
+        else:
+            found = self._signature.bind(*args, **kwargs)
+            found.apply_defaults()
+            bound = found.arguments
+        if self._input_spec is not None:
+            check_arguments(self._input_spec, self._signature, bound, self._instance is not None, self.__name__)
+        return bound
 
     def _trace(self, bound: dict[str, Any]) -> ConcreteProgram:
         with self._lock:

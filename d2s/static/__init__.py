@@ -7,6 +7,7 @@ from d2s.static.default_programs import (
     program_guard,
 )
 from d2s.static.gradients import append_backward, gradients
+from d2s.static.input_spec import InputSpec
 from d2s.static.program import Program
 from d2s.static.python_function import py_func
 from d2s.static.run import Executor
@@ -14,6 +15,7 @@ from d2s.static.variable import Variable
 
 __all__ = [
     "Executor",
+    "InputSpec",
     "Program",
     "Variable",
     "append_backward",

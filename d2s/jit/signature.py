@@ -1,0 +1,91 @@
+"""Arguments against the specs that were given for them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.errors import GuardError
+from d2s.static.input_spec import InputSpec
+
+
+def specified(
+    specs: Sequence[Any], signature: inspect.Signature, bound: dict[str, Any], is_method: bool, name: str
+) -> Iterator[tuple[str, Any, Any]]:
+    """Pair specs with arguments: (name of the argument, its spec, its value), the object of a method left out.
+
+    Raises
+    ------
+    GuardError
+        If there are more specs than arguments.
+    """
+    arguments: list[tuple[str, Any]] = []
+    for parameter in list(signature.parameters.values())[is_method:]:
+        value = bound[parameter.name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            arguments += [(f"{parameter.name}[{number}]", part) for number, part in enumerate(value)]
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            arguments += value.items()
+        else:
+            arguments.append((parameter.name, value))
+    if len(specs) > len(arguments):
+        raise GuardError(f"input_spec of {name} has {len(specs)} entries, but the call has {len(arguments)} arguments")
+    for (argument, value), spec in zip(arguments, specs, strict=False):
+        yield argument, spec, value
+
+
+def check_arguments(
+    specs: Any, signature: inspect.Signature, bound: dict[str, Any], is_method: bool, name: str
+) -> None:
+    """Check a call of `name` against its `input_spec`; arguments beyond the specs are free.
+
+    Raises
+    ------
+    GuardError
+        If an argument does not fit; also a ValueError.
+    """
+    listed = list(specs) if isinstance(specs, list | tuple) else [specs]
+    for argument, spec, value in specified(listed, signature, bound, is_method, name):
+        _check(spec, value, argument, name)
+
+
+def _check(spec: Any, value: Any, place: str, name: str) -> None:
+    if isinstance(spec, TensorBase):
+        spec = InputSpec.from_tensor(spec)
+    elif isinstance(spec, np.ndarray):
+        spec = InputSpec.from_numpy(spec)
+    if isinstance(spec, InputSpec):
+        if not spec.admits(value):
+            raise _misfit(spec, value, place, name)
+    elif isinstance(spec, list | tuple):
+        if not isinstance(value, list | tuple) or len(value) != len(spec):
+            raise _misfit(spec, value, place, name)
+        for number, (part, held) in enumerate(zip(spec, value, strict=True)):
+            _check(part, held, f"{place}[{number}]", name)
+    elif isinstance(spec, dict):
+        if not isinstance(value, dict) or value.keys() != spec.keys():
+            raise _misfit(spec, value, place, name)
+        for key, part in spec.items():
+            _check(part, value[key], f"{place}[{key!r}]", name)
+    elif type(spec) is not type(value) or spec != value:
+        raise _misfit(spec, value, place, name)
+
+
+def _misfit(spec: Any, value: Any, place: str, name: str) -> GuardError:
+    return GuardError(f"{place} of {name} does not fit its input_spec: got {_shown(value)}, expected {_shown(spec)}")
+
+
+def _shown(thing: Any) -> str:
+    """Tensors and arrays by shape and dtype, other things by type and value."""
+    if isinstance(thing, TensorBase | np.ndarray):
+        kind = "array" if isinstance(thing, np.ndarray) else "tensor"
+        return f"a {kind} of shape {list(thing.shape)}, dtype {thing.dtype.name}"  # type: ignore[union-attr]
+    if isinstance(thing, list | tuple):
+        return f"a {type(thing).__name__} of {len(thing)}"
+    if isinstance(thing, dict):
+        return f"a dict with keys {', '.join(map(repr, thing))}"
+    return repr(thing)
