@@ -12,7 +12,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.policy import is_convertible
-from d2s.operators.sources import Attribute, Cell, Constant, Global
+from d2s.operators.sources import Attribute, Cell, Constant, Global, Guard
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -100,6 +100,12 @@ def _property_of(value: Any, name: str) -> FunctionType | None:
 
 def _guard_method(tracer: Tracer, value: Any, name: str, method: MethodType) -> None:
     """A method found through the class is that of the class as long as neither replaces it."""
+    source = tracer.source_of(value)
+    if source is not None and name in getattr(value, "__dict__", {}):
+        tracer.read(Attribute(source, name), method)
+        return
+    if source is not None and hasattr(value, "__dict__"):
+        tracer.guards.add(Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}"))
     for cls in type(value).__mro__:
         if name in cls.__dict__:
             if cls.__module__.partition(".")[0] not in _SETTLED_MODULES:
@@ -239,8 +245,6 @@ def contains(tracer: Tracer, container: Any, element: Any) -> Any:
         return tracer.python_call(operator.contains, (container, element), kind=bool, effect=True)
     source = tracer.source_of(container)
     if source is not None and isinstance(container, dict) and not isinstance(element, TensorBase):
-        from d2s.operators.sources import Guard
-
         present = element in container
         tracer.guards.add(Guard(source, "({k0} in {v}) is " + repr(present), (element,), f"{element!r}: {present}"))
         return present

@@ -8,7 +8,7 @@ import functools
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
-from d2s.operators import access, conversion, policy
+from d2s.operators import access, conversion, native, policy
 from d2s.operators.control_flow import SymbolicRange, condition, is_symbol, symbol_of
-from d2s.operators.sources import Constant, is_layer
+from d2s.operators.sources import Constant, is_layer, is_plain
 from d2s.operators.tracer import Tracer, current_tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -104,6 +104,10 @@ def _call_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kwargs
     if isinstance(function, FunctionType):
         if policy.is_own(function.__code__) and not isinstance(owner, TensorBase):
             return _call_own_method(tracer, func, args, kwargs)
+        if policy.is_library(function.__code__) and tracer.is_outer(owner) and not isinstance(owner, type):
+            # A method of a library may change what it belongs to.
+            tracer.dirty[id(owner)] = owner
+            return _call_unknown(tracer, func, args, kwargs)
         return _call_function(tracer, function, (owner, *args), kwargs)
     return call(function, owner, *args, **kwargs)
 
@@ -167,12 +171,12 @@ def _call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict
     if module == "numpy" or isinstance(func, np.ufunc):
         if _holds_symbols(args) or _holds_symbols(kwargs):
             return _run_later(tracer, func, args, kwargs)
-        return func(*_seen(tracer, args), **_seen_named(tracer, kwargs))
+        return _call_with_older(tracer, func, args, kwargs)
     if module not in _PURE:
         return _call_unknown(tracer, func, args, kwargs)
     if _holds_objects(args) or (module in ("math", "cmath") and _holds_symbols(args)):
         return _run_later(tracer, func, args, kwargs)
-    return func(*_seen(tracer, args), **_seen_named(tracer, kwargs))
+    return _call_with_older(tracer, func, args, kwargs)
 
 
 def _call_bound_builtin(
@@ -204,6 +208,47 @@ def _call_bound_builtin(
     return _call_unknown(tracer, func, args, kwargs)
 
 
+def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A library function that is pure, unless it is given something older that it may change or look deep into."""
+    older = [arg for arg in (*args, *kwargs.values()) if tracer.is_outer(arg) and not _is_harmless(arg)]
+    if any(id(arg) in tracer.dirty or not _is_flat(arg) for arg in older) or (older and _may_change(func)):
+        for arg in older:
+            if _may_change(func):
+                tracer.dirty[id(arg)] = arg
+        return _run_later(tracer, func, args, kwargs)
+    return func(*_seen(tracer, args), **_seen_named(tracer, kwargs))
+
+
+def _is_harmless(thing: Any) -> bool:
+    """True for functions, classes, modules and tensors: nothing in them is read by a library function."""
+    return callable(thing) or isinstance(thing, TensorBase | ModuleType)
+
+
+def _is_flat(thing: Any) -> bool:
+    """True for a container of plain values and tensors."""
+    if isinstance(thing, dict):
+        return all(is_plain(part) or isinstance(part, TensorBase) for part in thing.values())
+    if isinstance(thing, list | tuple | set | frozenset | deque):
+        return all(is_plain(part) or isinstance(part, TensorBase) for part in thing)
+    return False
+
+
+def _may_change(func: Any) -> bool:
+    """True for library functions that write to an argument."""
+    name, module = getattr(func, "__name__", ""), policy.module_of(func)
+    owner = getattr(func, "__objclass__", None)
+    if owner is not None:
+        return any(issubclass(owner, kind) and name in names for kind, names in MUTATORS.items())
+    if module in ("heapq", "_heapq"):
+        return name not in ("nlargest", "nsmallest", "merge")
+    if module in ("operator", "_operator"):
+        return name in ("setitem", "delitem") or name.startswith("i") and name in _IN_PLACE
+    return module in ("bisect", "_bisect") and name.startswith("insort")
+
+
+_IN_PLACE = frozenset({"iadd", "iconcat", "imul", "iand", "ior", "ixor", "isub"})
+
+
 def _is_generator(thing: Any) -> bool:
     return isinstance(thing, Iterator)
 
@@ -216,7 +261,7 @@ def _call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwa
             return _run_later(tracer, func, args, kwargs)
         if module == "numpy" and "random" in func.__module__:
             return _call_unknown(tracer, func, args, kwargs)
-        return func(*_seen(tracer, args), **_seen_named(tracer, kwargs))
+        return _call_with_older(tracer, func, args, kwargs)
     if getattr(func, "__wrapped__", None) is not None and not policy.is_stdlib(module):
         return func(*_seen(tracer, args), **_seen_named(tracer, kwargs))
     if _holds_tensors(args) and not policy.is_stdlib(module):
@@ -276,6 +321,7 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     iterable = symbol_of(tracer, iterable)
     if is_symbol(iterable) or isinstance(iterable, SymbolicRange):
         return iterable
+    native.refuse_outer_iterator(tracer, iterable)
     if id(iterable) in tracer.dirty:
         raise UnsupportedSyntaxError(
             "a loop over a container from outside that this function has changed", user_location(),
@@ -355,11 +401,7 @@ def _len(tracer: Tracer, thing: Any) -> Any:
     method = getattr(type(thing), "__len__", None)
     if isinstance(method, FunctionType) and policy.is_convertible(method):
         return call(MethodType(method, thing))
-    source = tracer.source_of(thing)
-    if source is not None and isinstance(thing, list | tuple | dict | set):
-        from d2s.operators.tracer import _length_guard
-
-        tracer.guards.add(_length_guard(source, thing))
+    tracer.guard_length(thing)
     return len(thing)
 
 
@@ -422,6 +464,15 @@ def _format(tracer: Tracer, *args: Any) -> Any:
     if args and is_symbol(symbol_of(tracer, args[0])):
         return tracer.python_call(format, args, kind=str, effect=True)
     return format(*args)
+
+
+def _next(tracer: Tracer, iterator: Any, *default: Any) -> Any:
+    native.refuse_outer_iterator(tracer, iterator)
+    return next(iterator, *default)
+
+
+def _vars(tracer: Tracer, *things: Any) -> Any:
+    return access.attr(tracer, things[0], "__dict__") if things else vars()
 
 
 def _super(tracer: Tracer, *args: Any) -> Any:
@@ -497,7 +548,7 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     isinstance: _isinstance, type: _type, len: _len, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
     delattr: _delattr, range: _range, int: _number(int), float: _number(float), bool: _number(bool), str: _str,
     format: _format, super: _super, sum: _sum, any: _any, all: _all, print: _print, callable: _callable,
-    map: _mapping(map), filter: _mapping(filter), sorted: _mapping(sorted), min: _mapping(min), max: _mapping(max),
+    next: _next, vars: _vars, map: _mapping(map), filter: _mapping(filter), sorted: _mapping(sorted), min: _mapping(min), max: _mapping(max),
     zip: _over(zip), enumerate: _over(enumerate), list: _over(list), tuple: _over(tuple), set: _over(set),
     reversed: _over(reversed), iter: _over(iter), dict: _over(dict), frozenset: _over(frozenset),
 }

@@ -50,7 +50,7 @@ class Lowering:
         if isinstance(tree, Variable):
             return tracer.materialise(tracer.bound(tree))
         if isinstance(tree, ObjectVariable):
-            return tree.value
+            return tracer.object_value(tree)
         if isinstance(tree, TensorBase):
             return tracer.materialise(tracer.lift(tree).value)
         if isinstance(tree, FunctionType):
@@ -140,7 +140,19 @@ class Lowering:
 
     def _known(self, thing: Any) -> _Made | None:
         found = self.made.get(id(thing))
-        return found if found is not None and self.tracer.in_scope(found.value) else None
+        if found is None or not self.tracer.in_scope(found.value):
+            return None
+        self.tracer.recall(found.value)
+        return found
+
+    def filled(self) -> dict[int, Any]:
+        """What each object was filled with last."""
+        return {key: made.template for key, made in self.made.items() if made.template is not None}
+
+    def set_filled(self, templates: dict[int, Any]) -> None:
+        """Go back to an earlier `filled`."""
+        for key, made in self.made.items():
+            made.template = templates.get(key)
 
     def _make(self, thing: Any, maker: Callable[..., Any]) -> _Made:
         """Emit the creation of an object in the block in which the traced code made it."""

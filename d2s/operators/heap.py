@@ -79,11 +79,12 @@ def is_same(node: Any, first: Any, second: Any) -> bool:
 
 
 class Heap:
-    """A snapshot of all mutable objects that are reachable from `roots`."""
+    """A snapshot of all mutable objects that are reachable from `roots`; `names` has those of the cells among them."""
 
     def __init__(self, roots: Iterable[Any], is_outer: Callable[[Any], bool]) -> None:
         self.nodes: dict[int, Any] = {}
         self.contents: dict[int, Any] = {}
+        self.names: dict[int, str] = {}
         self._is_outer = is_outer
         stack = list(roots)
         seen: set[int] = set()
@@ -95,7 +96,9 @@ class Heap:
             seen.add(id(thing))
             keep.append(thing)
             if isinstance(thing, FunctionType):
-                stack.extend(thing.__closure__ or ())
+                closure = thing.__closure__ or ()
+                self.names.update(zip(map(id, closure), thing.__code__.co_freevars, strict=True))
+                stack.extend(closure)
                 stack.extend(thing.__defaults__ or ())
                 stack.extend((thing.__kwdefaults__ or {}).values())
             elif isinstance(thing, MethodType):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
-from d2s.operators import access, control_flow
+from d2s.operators import access, control_flow, loops, native
 from d2s.operators.access import Names
 from d2s.operators.control_flow import is_symbol, symbol_of
 from d2s.operators.tracer import current_tracer
@@ -36,7 +36,7 @@ class TraceOperators(PythonOperators):
         if tracer is None:
             PythonOperators.while_loop(test, body)
         else:
-            control_flow.while_loop(tracer, test, body)
+            loops.while_loop(tracer, test, body)
 
     def for_loop(  # type: ignore[override]
         self, iterable: Iterable[Any], body: Callable[[Any], Any], stop: Thunk | None = None
@@ -181,6 +181,24 @@ class TraceOperators(PythonOperators):
 
         found: Iterable[Any] = iterable_of(tracer, iterable)
         return found
+
+    def binary(self, name: str, left: Any, right: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            return PythonOperators.binary(name, left, right)
+        return native.binary(tracer, name, left, right)
+
+    def unpack(self, value: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return value if tracer is None else native.unpack(tracer, value)
+
+    def mapping(self, value: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return value if tracer is None else native.seen(tracer, value)
+
+    def truth(self, value: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return value if tracer is None else native.truth(tracer, value)
 
     def contains(self, container: Any, element: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

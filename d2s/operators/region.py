@@ -23,8 +23,12 @@ from d2s.static.program import Block, Operator, Value
 from d2s.static.variable import ObjectVariable, Variable
 
 
-class CannotMerge(Exception):
-    """Two paths end in states that no single value describes; the text says which."""
+class CannotMerge(BaseException):
+    """Two paths end in states that no single value describes; the text says which.  No handler of the user sees it."""
+
+
+# What says that code cannot become a graph: not an exception of the user's program.
+REFUSALS = (UnsupportedSyntaxError, TracingError, ProgramError)
 
 
 @dataclass
@@ -75,7 +79,7 @@ def explore(
             result: Any = None
             try:
                 result = run()
-            except (UnsupportedSyntaxError, TracingError, ProgramError, CannotMerge):
+            except REFUSALS:
                 raise
             except Exception as raised:
                 error = raised
@@ -129,11 +133,9 @@ def merge_outcomes(
         If one branch ends in an exception, or the states differ in more than values.
     """
     (then, after_then), (orelse, after_orelse) = first, second
-    failed = [outcome for outcome in (after_then, after_orelse) if outcome.error is not None]
-    if failed and (not tracer.in_loop or len(failed) == 2):
-        raise CannotMerge(f"{type(failed[0].error).__name__} on one path") from failed[0].error
-    if failed:
-        return _only_one_returns(tracer, test, first, second)
+    for outcome in (after_then, after_orelse):
+        if outcome.error is not None:
+            raise CannotMerge(f"{type(outcome.error).__name__} on one path") from outcome.error
     merger = _Merger(tracer, then, orelse)
     pending = merger.trace_state(after_then.state, after_orelse.state)
     result = merger.merge(after_then.result, after_orelse.result, "the result")
@@ -143,7 +145,7 @@ def merge_outcomes(
         old = before.contents[key]
         a = after_then.changes[key][1] if key in after_then.changes else old
         b = after_orelse.changes[key][1] if key in after_orelse.changes else old
-        changes[key] = (node, merger.content(node, a, b))
+        changes[key] = (node, merger.content(node, a, b, before.names.get(key, "a variable")))
     record = tracer.new_value("record", None)
     emitted = tracer.emit("cond", (test,), tuple(merger.outputs), {}, effect=True, blocks=(then, orelse))
     if emitted.record is None:
@@ -156,32 +158,7 @@ def merge_outcomes(
             changes[key] = (node, real.get(content, content))
     canonical = [(variable, real.get(value, value)) for variable, value in pending[2]]
     tensors = {real.get(value, value): tensor for value, tensor in pending[3].items()}
-    return Outcome(result, changes, None, (pending[0], pending[1], canonical, tensors))
-
-
-def _only_one_returns(
-    tracer: Tracer, test: Value, first: tuple[Block, Outcome], second: tuple[Block, Outcome]
-) -> Outcome:
-    """Inside a loop: the path that raises ends the run, so the state after it is that of the other."""
-    values: list[tuple[Value, ...]] = []
-    for block, outcome in (first, second):
-        if outcome.error is not None:
-            block.operators.append(Operator("raise", (), (), {"error": outcome.error}, effect=True))
-        values.append(block.outputs)
-    going_on = second[1] if first[1].error is not None else first[1]
-    carrier = second[0] if first[1].error is not None else first[0]
-    exported = _Export(tracer, carrier)
-    outcome = exported.outcome(going_on)
-    emitted = tracer.emit(
-        "cond", (test,), tuple(exported.outputs), {}, effect=True, blocks=(first[0], second[0]))
-    if emitted.record is None:
-        emitted.record = tracer.new_value("record", None)
-        tracer.definitions[emitted.record] = (emitted, tracer.block)
-        nothing = tracer.constant(None)
-        for block, ended in (first, second):
-            block.outputs = (
-                tuple(nothing for _ in exported.outputs) if ended.error is not None else tuple(exported.inner))
-    return outcome
+    return Outcome(result, changes, None, (pending[0], pending[1], canonical, tensors, pending[4]))
 
 
 def apply_changes(changes: Iterable[tuple[Any, Any]]) -> None:
@@ -235,15 +212,17 @@ class _Merger:
                 tensors[merged] = tensors[value]
         known = {id(variable) for variable, _ in canonical}
         canonical += [pair for pair in second[2] if id(pair[0]) not in known]
-        return pending, dirty, canonical, tensors
+        # What an object of the Program was filled with last, where both paths agree on it.
+        filled = {key: template for key, template in first[4].items() if second[4].get(key) is template}
+        return pending, dirty, canonical, tensors, filled
 
     def _read_again(self, key: Any, target: Any, one: Any, two: Any) -> Any:
         raise CannotMerge(f"{key[2]} of an object from outside is written on one path only")
 
-    def content(self, node: Any, a: Any, b: Any) -> Any:
+    def content(self, node: Any, a: Any, b: Any, name: str) -> Any:
         """Content of a mutable object after two paths."""
         if isinstance(node, CellType):
-            return self.merge(a, b, "a variable")
+            return self.merge(a, b, name)
         if isinstance(node, Variable):
             return a if a is b else self.value(a, b, a.name)
         if isinstance(node, dict) or not isinstance(node, list | set | bytearray) and not hasattr(node, "appendleft"):
@@ -315,7 +294,9 @@ class _Merger:
         kinds = {part.value.kind if isinstance(part, ObjectVariable) else type(part) for part in (a, b)}
         if len(kinds) != 1 or not all(isinstance(p, ObjectVariable) or self._is_number(p) for p in (a, b)):
             raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
-        out = self.tracer.new_value(_base_name(a, b), None, kind=kinds.pop())
+        missing = next((p.value.maybe_missing for p in (a, b) if isinstance(p, ObjectVariable) and p.value.maybe_missing),
+                       None)
+        out = self.tracer.new_value(_base_name(a, b), None, kind=kinds.pop(), maybe_missing=missing)
         self._give(out, self._object_value(a), self._object_value(b))
         return self._holder(ObjectVariable(self.tracer, out))
 
@@ -328,14 +309,20 @@ class _Merger:
     def _with_missing(self, a: Any, b: Any, what: str) -> Any:
         """A name bound on one path only: usable where it is bound, an error when the Program runs elsewhere."""
         present = b if a is MISSING else a
-        if not isinstance(present, TensorBase):
-            raise CannotMerge(f"{what} is bound on one path only")
-        value = self.tracer_variable(present).value
         nothing = self.tracer.constant(None)
-        out = self.tracer.new_value(
-            value.name, value.spec, value.stop_gradient, maybe_missing=value.maybe_missing or value.name)
+        if isinstance(present, TensorBase):
+            value = self.tracer_variable(present).value
+            out = self.tracer.new_value(what, value.spec, value.stop_gradient, maybe_missing=value.maybe_missing or what)
+            self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
+            return self._holder(Variable(self.tracer, out))
+        kind = present.value.kind if isinstance(present, ObjectVariable) else type(present)
+        if not self.tracer.in_loop or kind not in (int, float, bool):
+            # Outside of loops both paths are followed, each with what it knows.
+            raise CannotMerge(f"{what} is bound on one path only")
+        out = self.tracer.new_value(what, None, kind=kind, maybe_missing=what)
+        value = self._object_value(present)
         self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
-        return self._holder(Variable(self.tracer, out))
+        return self._holder(ObjectVariable(self.tracer, out))
 
     def value(self, a: Value, b: Value, what: str) -> Value:
         """One Value for two tensor Values."""
@@ -388,5 +375,5 @@ def _shown(part: Any) -> str:
     return repr(part) if type(part) in (int, float, str, bool, type(None)) else type(part).__name__
 
 
-__all__ = ["CannotMerge", "Outcome", "apply_changes", "explore", "joined_spec", "merge_outcomes",
+__all__ = ["REFUSALS", "CannotMerge", "Outcome", "apply_changes", "explore", "joined_spec", "merge_outcomes",
            "trace_branch"]

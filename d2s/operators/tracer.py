@@ -235,6 +235,12 @@ class Tracer(StaticInterpreter):
             self.guards.add(_members_guard(source, thing))
         return thing
 
+    def guard_length(self, thing: Any) -> None:
+        """Note that the trace depends on how many elements an older container has."""
+        source = self.source_of(thing)
+        if source is not None:
+            self.guards.add(_length_guard(source, thing))
+
     def read_item(self, container: Any, key: Any, source: Source) -> Any:
         """`container[key]` of an older container."""
         pending = self.pending.get((id(container), "item", _key_of(key)))
@@ -339,6 +345,18 @@ class Tracer(StaticInterpreter):
         self._blocks.append(path.blocks[index + 1])
         return path.choices[index]
 
+    def is_decided(self, test: Value) -> bool:
+        """True if this replay has come to a place where `test` was decided."""
+        path = self.path
+        return path is not None and path.position < len(path.log) and path.log[path.position] is test
+
+    def recall(self, value: Value) -> Value:
+        """A value that is used again; in a replay, its operator is passed over if this is where it was emitted."""
+        path = self.path
+        if path is not None and path.position < len(path.log) and path.log[path.position] is self.definitions[value][0]:
+            path.position += 1
+        return value
+
     def emit(
         self, kind: str, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: dict[str, Any] | None = None,
         op: Op | None = None, effect: bool = False, blocks: tuple[Block, ...] = (),
@@ -383,11 +401,12 @@ class Tracer(StaticInterpreter):
     def state_now(self) -> tuple[Any, ...]:
         """What a region may change of the tracer itself."""
         canonical = [(variable, variable.value) for _, variable in self._canonical.values()]
-        return dict(self.pending), dict(self.dirty), canonical, dict(self.tensors)
+        return dict(self.pending), dict(self.dirty), canonical, dict(self.tensors), self.lowering.filled()
 
     def reset_state(self, before: tuple[Any, ...]) -> None:
         """Go back to an earlier `state_now`."""
         self.pending, self.dirty, tensors = dict(before[0]), dict(before[1]), before[3]
+        self.lowering.set_filled(before[4])
         known = {id(variable): value for variable, value in before[2]}
         for tensor, variable in self._canonical.values():
             # A tensor that was met inside the region only is what it was when it was met.

@@ -224,6 +224,21 @@ class PythonOperators:
         return value
 
     @staticmethod
+    def binary(name: str, left: Any, right: Any) -> Any:
+        """A binary operator or comparison, by its name in module `operator`."""
+        return getattr(operator, name)(left, right)
+
+    @staticmethod
+    def unpack(value: Any) -> Any:
+        """What a tuple of targets takes apart."""
+        return value
+
+    @staticmethod
+    def mapping(value: Any) -> Any:
+        """What ``**`` spreads out."""
+        return value
+
+    @staticmethod
     def contains(container: Any, element: Any) -> bool:
         """``element in container``."""
         return element in container

@@ -19,6 +19,26 @@ from d2s.transpiler.template import call, constant, load, own_call, thunk
 
 _NEVER_TENSOR = (gast.Is, gast.IsNot)
 
+# Names of the functions of module `operator`.
+BINARY = {
+    gast.Add: "add",
+    gast.Sub: "sub",
+    gast.Mult: "mul",
+    gast.MatMult: "matmul",
+    gast.Div: "truediv",
+    gast.FloorDiv: "floordiv",
+    gast.Mod: "mod",
+    gast.Pow: "pow",
+    gast.LShift: "lshift",
+    gast.RShift: "rshift",
+    gast.BitAnd: "and_",
+    gast.BitXor: "xor",
+    gast.BitOr: "or_",
+}
+COMPARISONS = {
+    gast.Lt: "lt", gast.LtE: "le", gast.Gt: "gt", gast.GtE: "ge", gast.Eq: "eq", gast.NotEq: "ne",
+}
+
 
 def run(tree: Node, ctx: Context, free: frozenset[str] = frozenset()) -> Node:
     """
@@ -160,8 +180,38 @@ class _Instrument(Stores):
         wrapped.keywords = node.keywords
         return wrapped
 
+    def visit_BinOp(self, node: Node) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.left, gast.Constant) and isinstance(node.right, gast.Constant):
+            return node
+        return self.operator("binary", node, constant(BINARY[type(node.op)]), node.left, node.right)
+
+    def visit_Starred(self, node: Node) -> Any:
+        node.value = self.visit(node.value)
+        if isinstance(node.ctx, gast.Load):
+            node.value = self.iterated(node.value)
+        return node
+
+    def visit_keyword(self, node: Node) -> Any:
+        node.value = self.visit(node.value)
+        if node.arg is None:
+            node.value = self.operator("mapping", node.value, node.value)
+        return node
+
+    def visit_Dict(self, node: Node) -> Any:
+        node.keys = [None if key is None else self.visit(key) for key in node.keys]
+        values = [self.visit(value) for value in node.values]
+        node.values = [
+            self.operator("mapping", value, value) if key is None else value
+            for key, value in zip(node.keys, values, strict=True)
+        ]
+        return node
+
     def visit_Compare(self, node: Node) -> Any:
         self.generic_visit(node)
+        if len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
+            return self.operator(
+                "binary", node, constant(COMPARISONS[type(node.ops[0])]), node.left, node.comparators[0])
         if len(node.ops) != 1 or not isinstance(node.ops[0], (gast.In, gast.NotIn)):
             return node
         element, container = node.left, node.comparators[0]

@@ -105,6 +105,9 @@ class Stores(gast.NodeTransformer):  # type: ignore[misc]
 
     def visit_Assign(self, node: Node) -> Any:
         node.value = self.visit(node.value)
+        displays = (gast.Tuple, gast.List)
+        if any(isinstance(target, displays) for target in node.targets) and not isinstance(node.value, displays):
+            node.value = self.operator("unpack", node.value, node.value)
         if self.scopes.is_class_body or all(self.is_native(target) for target in node.targets):
             return node
         # Python evaluates the value before the targets.

@@ -1,0 +1,196 @@
+"""What a loop carries from turn to turn: the form of a value that covers all turns, and its Values in the Program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from d2s.core.interpreter import TensorBase
+from d2s.core.spec import Dim, TensorSpec
+from d2s.operators.heap import MISSING
+from d2s.operators.region import CannotMerge, same_plain_value
+from d2s.operators.tracer import Tracer
+from d2s.static.program import Value
+from d2s.static.variable import ObjectVariable, Variable
+
+NUMBERS = (int, float, bool)
+
+
+@dataclass(frozen=True)
+class TensorForm:
+    """A tensor; `missing` is the user's name for it if some turn begins without it."""
+
+    spec: TensorSpec
+    stop_gradient: bool
+    missing: str | None = None
+
+
+@dataclass(frozen=True)
+class ObjectForm:
+    """A Python object that only the run knows; `kind` is its type, where all turns agree on it."""
+
+    kind: type | None
+    missing: str | None = None
+
+
+@dataclass(frozen=True)
+class SameForm:
+    """The same plain value in all turns."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class BuiltForm:
+    """A container made anew in each turn, of the same structure: tuple, named tuple, list or dict."""
+
+    cls: type
+    keys: tuple[Any, ...] | None
+    parts: tuple[Form, ...]
+
+
+Form = TensorForm | ObjectForm | SameForm | BuiltForm
+
+
+def form_of(tracer: Tracer, thing: Any) -> Form:
+    """The narrowest form of one value."""
+    if isinstance(thing, TensorBase) and not isinstance(thing, Variable):
+        thing = tracer.lift(thing)
+    if isinstance(thing, Variable):
+        return form_of_value(thing.value)
+    if isinstance(thing, ObjectVariable):
+        return ObjectForm(thing.value.kind, thing.value.maybe_missing)
+    if type(thing) in (list, dict) or isinstance(thing, tuple):
+        keys = tuple(thing) if type(thing) is dict else None
+        parts = thing.values() if type(thing) is dict else thing
+        return BuiltForm(type(thing), keys, tuple(form_of(tracer, part) for part in parts))
+    return SameForm(thing)
+
+
+def form_of_value(value: Value) -> TensorForm:
+    """The form of a tensor Value."""
+    assert value.spec is not None
+    return TensorForm(value.spec, value.stop_gradient, value.maybe_missing)
+
+
+def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
+    """The form that covers both; inside another loop, numbers of several types too, for no turn can be taken apart."""
+    if isinstance(first, TensorForm) and isinstance(second, TensorForm):
+        return _joined_tensors(first, second, name)
+    if isinstance(first, SameForm) and first.value is MISSING or isinstance(second, SameForm) and second.value is MISSING:
+        return _with_missing(first, second, name, in_loop)
+    if isinstance(first, BuiltForm) and isinstance(second, BuiltForm):
+        if (first.cls, first.keys, len(first.parts)) == (second.cls, second.keys, len(second.parts)):
+            pairs = zip(first.parts, second.parts, strict=True)
+            return BuiltForm(first.cls, first.keys, tuple(joined(a, b, name, in_loop) for a, b in pairs))
+    if isinstance(first, SameForm) and isinstance(second, SameForm):
+        if first.value is second.value or same_plain_value(first.value, second.value):
+            return first
+    kinds = {_kind_of(form) for form in (first, second)}
+    objects = all(isinstance(form, ObjectForm) or _is_number(form) for form in (first, second))
+    if objects and (len(kinds) == 1 or (in_loop and kinds <= {*NUMBERS, None})):
+        missing = next((form.missing for form in (first, second) if isinstance(form, ObjectForm) and form.missing), None)
+        return ObjectForm(kinds.pop() if len(kinds) == 1 else None, missing)
+    raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it")
+
+
+def _joined_tensors(first: TensorForm, second: TensorForm, name: str) -> TensorForm:
+    if first.spec.dtype != second.spec.dtype or first.spec.ndim != second.spec.ndim:
+        raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it")
+    if same_shape(first.spec, second.spec):
+        spec = first.spec
+    else:
+        sizes = zip(first.spec.shape, second.spec.shape, strict=True)
+        shape = tuple(a if isinstance(a, int) and isinstance(b, int) and a == b else Dim() for a, b in sizes)
+        spec = TensorSpec(shape, first.spec.dtype)
+    return TensorForm(spec, first.stop_gradient and second.stop_gradient, first.missing or second.missing)
+
+
+def same_shape(first: TensorSpec, second: TensorSpec) -> bool:
+    """True if both have the same sizes, taking all sizes that are known only when the Program runs as one."""
+    return [s if isinstance(s, int) else None for s in first.shape] == [
+        s if isinstance(s, int) else None for s in second.shape]
+
+
+def _with_missing(first: Form, second: Form, name: str, in_loop: bool) -> Form:
+    """A name that is bound in some turns: checked where it is read."""
+    bound = second if isinstance(first, SameForm) and first.value is MISSING else first
+    if isinstance(bound, TensorForm):
+        return TensorForm(bound.spec, bound.stop_gradient, bound.missing or name)
+    kind = _kind_of(bound)
+    if in_loop and kind in NUMBERS:
+        return ObjectForm(kind, name)
+    raise CannotMerge(f"{name} is bound after a turn only, to {_shown(bound)}")
+
+
+def _kind_of(form: Form) -> Any:
+    if isinstance(form, ObjectForm):
+        return form.kind
+    return type(form.value) if isinstance(form, SameForm) else form
+
+
+def _is_number(form: Form) -> bool:
+    return isinstance(form, SameForm) and type(form.value) in NUMBERS
+
+
+def covers(form: Form, other: Form) -> bool:
+    """True if `other` adds nothing to `form`."""
+    if isinstance(form, TensorForm) and isinstance(other, TensorForm):
+        return (
+            form.spec.dtype == other.spec.dtype and same_shape(form.spec, other.spec)
+            and form.stop_gradient == other.stop_gradient and bool(form.missing) >= bool(other.missing)
+        )
+    if isinstance(form, BuiltForm) and isinstance(other, BuiltForm):
+        return len(form.parts) == len(other.parts) and all(map(covers, form.parts, other.parts))
+    return form == other
+
+
+def inputs_of(tracer: Tracer, form: Form, name: str) -> list[Value]:
+    """New Values for what a turn begins with."""
+    if isinstance(form, TensorForm):
+        return [tracer.new_value(name, form.spec, form.stop_gradient, maybe_missing=form.missing)]
+    if isinstance(form, ObjectForm):
+        return [tracer.new_value(name, None, kind=form.kind, maybe_missing=form.missing)]
+    if isinstance(form, BuiltForm):
+        return [value for part in form.parts for value in inputs_of(tracer, part, name)]
+    return []
+
+
+def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value]) -> Any:
+    """What user code sees for the Values of a form."""
+    if isinstance(form, TensorForm):
+        return Variable(tracer, next(values))
+    if isinstance(form, ObjectForm):
+        return ObjectVariable(tracer, next(values))
+    if isinstance(form, SameForm):
+        return form.value
+    parts = [rebuilt(tracer, part, values) for part in form.parts]
+    if form.keys is not None:
+        return dict(zip(form.keys, parts, strict=True))
+    return form.cls(*parts) if hasattr(form.cls, "_fields") else form.cls(parts)
+
+
+def values_of(tracer: Tracer, form: Form, thing: Any) -> list[Value]:
+    """The Values of `thing`, in the order of `inputs_of`."""
+    if isinstance(form, SameForm):
+        return []
+    if isinstance(form, BuiltForm):
+        parts = thing.values() if isinstance(thing, dict) else thing
+        return [value for part, inner in zip(form.parts, parts, strict=True) for value in values_of(tracer, part, inner)]
+    if thing is MISSING:
+        return [tracer.constant(None)]
+    if isinstance(thing, TensorBase):
+        return [(thing if isinstance(thing, Variable) else tracer.lift(thing)).value]
+    return [thing.value if isinstance(thing, ObjectVariable) else tracer.constant(thing)]
+
+
+def _shown(form: Form) -> str:
+    if isinstance(form, TensorForm):
+        return f"a tensor {form.spec}"
+    if isinstance(form, BuiltForm):
+        return f"a {form.cls.__name__} of {len(form.parts)}"
+    if isinstance(form, ObjectForm):
+        return "another object" if form.kind is None else f"a {form.kind.__name__}"
+    value = form.value
+    return "unbound" if value is MISSING else "None" if value is None else f"a {type(value).__name__}"

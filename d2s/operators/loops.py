@@ -1,0 +1,309 @@
+"""Loops while a function is traced: turns that Python can decide run at once, the rest becomes a loop of the Program.
+
+What a loop carries is found by tracing a turn until nothing new shows.  Where the first turn makes of a value
+something else (None becomes a tensor, an int a float), that turn is taken out of the loop: the trace follows both
+the run without turns and the run with one, and the loop goes on behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import CellType
+from typing import Any
+
+from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators import carried
+from d2s.operators.carried import Form
+from d2s.operators.control_flow import Mark, and_, condition, is_symbol, not_, symbol_of
+from d2s.operators.heap import Heap, restore
+from d2s.operators.region import REFUSALS, CannotMerge, Outcome, trace_branch
+from d2s.operators.tracer import Tracer
+from d2s.static.program import Block, Operator, Value, map_values, walk_operators
+from d2s.static.variable import ObjectVariable, Variable
+
+MAX_ATTEMPTS = 12
+MAX_TURNS_TAKEN_OUT = 3
+
+Place = tuple[int, Any]
+
+
+def while_loop(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any]) -> None:
+    """``while test: body``."""
+    while not _is_symbolic(tracer, test):
+        if not test():
+            return
+        body()
+    _symbolic(tracer, test, body, 0)
+
+
+def _is_symbolic(tracer: Tracer, test: Callable[[], Any]) -> bool:
+    """True if only the run knows the answer of `test`; it is asked on trial."""
+    tracer.in_test += 1
+    try:
+        _, outcome = trace_branch(tracer, test, Heap([test], tracer.is_outer))
+    except CannotMerge:
+        return False
+    finally:
+        tracer.in_test -= 1
+    return outcome.error is None and is_symbol(symbol_of(tracer, outcome.result))
+
+
+def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], taken_out: int) -> None:
+    """A loop whose test only the run knows, behind `taken_out` turns that stand before it."""
+    before, state, mark = Heap([test, body], tracer.is_outer), tracer.state_now(), Mark(tracer)
+    tracer.in_loop += 1
+    try:
+        errors, code = _Loop(tracer, test, body).run()
+    except _TestActs:
+        _undo(tracer, before, state, mark)
+        _with_test_behind(tracer, test, body)
+        return
+    except CannotMerge as reason:
+        _undo(tracer, before, state, mark)
+        if taken_out == MAX_TURNS_TAKEN_OUT:
+            raise UnsupportedSyntaxError(
+                f"this loop cannot become a graph: {reason}", user_location(),
+                "Give every variable one kind of value in all turns, or keep it eager with @d2s.jit.not_to_static.",
+            ) from reason.__cause__
+    else:
+        _raise_chosen(tracer, errors, code)
+        return
+    finally:
+        tracer.in_loop -= 1
+    if tracer.decide(test()):
+        body()
+        _symbolic(tracer, test, body, taken_out + 1)
+
+
+def _undo(tracer: Tracer, before: Heap, state: tuple[Any, ...], mark: Mark) -> None:
+    before.restore()
+    tracer.reset_state(state)
+    mark.undo()
+
+
+def _with_test_behind(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any]) -> None:
+    """A loop whose test does more than answer: it becomes the end of the turn before."""
+    going = test()
+
+    def turn() -> None:
+        nonlocal going
+        body()
+        going = test()
+
+    while_loop(tracer, lambda: going, turn)
+
+
+def _raise_chosen(tracer: Tracer, errors: list[BaseException], code: Any) -> None:
+    """Raise the exception with which the loop ended, if any: here it can be caught as in Python."""
+    for number, error in enumerate(errors, 1):
+        answer = code == number
+        if tracer.decide(answer) if is_symbol(answer) else answer:
+            raise error.with_traceback(None)
+
+
+class _TestActs(BaseException):
+    """The test of a loop changes variables, has effects on them or raises."""
+
+
+class _Loop:
+    """Finds what a loop carries from turn to turn, and records it.
+
+    An exception in a turn ends the loop: its number is carried in `exit`, 0 for none.
+    """
+
+    def __init__(self, tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any]) -> None:
+        self.tracer = tracer
+        self.errors: list[BaseException] = []
+        exit_ = 0
+
+        def tested() -> Any:
+            return and_(tracer, not_(tracer, exit_), test)
+
+        def turn() -> None:
+            nonlocal exit_
+            try:
+                body()
+            except REFUSALS:
+                raise
+            except Exception as error:
+                self.errors.append(error)
+                exit_ = len(self.errors)
+
+        self.code: Callable[[], Any] = lambda: exit_
+        self.test, self.body = tested, turn
+        self.before = self._heap()
+        self.places: dict[Place, Form] = {}
+
+    def run(self) -> tuple[list[BaseException], Any]:
+        """Record the loop; the exceptions of its turns, and what tells which one ended it."""
+        for _ in range(MAX_ATTEMPTS):
+            if self._attempt():
+                return self.errors, self.code()
+        raise UnsupportedSyntaxError("what this loop carries does not settle", user_location())
+
+    def _heap(self) -> Heap:
+        return Heap([self.test, self.body], self.tracer.is_outer)
+
+    def _attempt(self) -> bool:
+        """Trace test and body with the places known so far as loop variables; False if there are more to carry."""
+        tracer = self.tracer
+        self.errors.clear()
+        inputs = {
+            place: carried.inputs_of(tracer, form, self._name(place)) for place, form in self.places.items()}
+        tracer.turn_inputs.append({value for values in inputs.values() for value in values})
+        try:
+            self._enter({place: iter(values) for place, values in inputs.items()})
+            heap = self._heap()
+            tracer.in_test += 1
+            try:
+                test_block, tested = trace_branch(tracer, self.test, heap)
+            finally:
+                tracer.in_test -= 1
+            if tested.changes or tested.error is not None or tested.state[0] != tracer.pending:
+                raise _TestActs
+            body_block, outcome = trace_branch(tracer, self.body, heap)
+            self._refuse_changes_of_rebuilt(outcome)
+            self.before.restore()
+            if self._learn(outcome):
+                return False
+            self._emit(inputs, tested.result, test_block, body_block, outcome)
+        finally:
+            tracer.turn_inputs.pop()
+        return True
+
+    def _name(self, place: Place) -> str:
+        node, where = self.before.nodes[place[0]], place[1]
+        if isinstance(node, Variable):
+            return node.value.name
+        found = self.before.names.get(place[0]) if where is None else where
+        return found if isinstance(found, str) and found.isidentifier() else "carried"
+
+    def _enter(self, values: dict[Place, Iterator[Value]]) -> None:
+        self.rebuilt: dict[int, Any] = {}
+        for place, form in self.places.items():
+            node = self.before.nodes[place[0]]
+            if isinstance(node, Variable):
+                node.value = next(values[place])
+                continue
+            thing = carried.rebuilt(self.tracer, form, values[place])
+            if isinstance(thing, list | dict):
+                self.rebuilt[id(thing)] = thing
+            _write(node, place[1], thing)
+
+    def _refuse_changes_of_rebuilt(self, outcome: Outcome) -> None:
+        for thing in self.rebuilt.values():
+            if id(thing) in outcome.changes:
+                raise CannotMerge(f"a {type(thing).__name__} is changed in some turns and replaced in others")
+
+    def _learn(self, outcome: Outcome) -> bool:
+        """Take note of places that the body changes and of forms that differ; True if anything is new."""
+        new = False
+        for key, (node, after) in outcome.changes.items():
+            if key not in self.before.nodes:
+                continue
+            for where, old, now in _differences(node, self.before.contents[key], after):
+                place = (key, where)
+                held = self.places.get(place) or self._form(node, old)
+                form = carried.joined(held, self._form(node, now), self._name(place), self.tracer.in_loop > 1)
+                if place not in self.places or not carried.covers(held, form):
+                    self.places[place] = form
+                    new = True
+        return new
+
+    def _form(self, node: Any, thing: Any) -> Form:
+        return carried.form_of_value(thing) if isinstance(node, Variable) else carried.form_of(self.tracer, thing)
+
+    def _emit(
+        self, inputs: dict[Place, list[Value]], answer: Any, test_block: Block, body_block: Block, outcome: Outcome,
+    ) -> None:
+        tracer = self.tracer
+        initial: list[Value] = []
+        following: list[Value] = []
+        flat: list[Value] = []
+        for place, form in self.places.items():
+            initial += self._values(place, form, self.before.contents[place[0]])
+            changed = outcome.changes.get(place[0])
+            following += inputs[place] if changed is None else self._values(place, form, changed[1])
+            flat += inputs[place]
+        renamed = {value: tracer.new_value(value.name, value.spec, value.stop_gradient, value.kind) for value in flat}
+        _rename_reads(test_block, renamed)
+        test_block.inputs = tuple(renamed.values())
+        test_block.outputs = (self._tested(answer, test_block, renamed),)
+        body_block.inputs, body_block.outputs = tuple(flat), tuple(following)
+        outputs = tuple(
+            tracer.new_value(value.name, value.spec, value.stop_gradient, value.kind, value.maybe_missing)
+            for value in flat)
+        emitted = tracer.emit("while", tuple(initial), outputs, {}, effect=True, blocks=(test_block, body_block))
+        if emitted.record is None:
+            emitted.record = tracer.new_value("turns", None)
+            tracer.definitions[emitted.record] = (emitted, tracer.block)
+            for position, value in enumerate(flat):
+                if value in tracer.hook_points:
+                    tracer.carry_hook_point(emitted, position)
+        values = iter(emitted.outputs)
+        for place, form in self.places.items():
+            node = self.before.nodes[place[0]]
+            if isinstance(node, Variable):
+                node.value = next(values)
+            else:
+                _write(node, place[1], carried.rebuilt(tracer, form, values))
+        tracer.take_loop_state(outcome.state)
+
+    def _values(self, place: Place, form: Form, content: Any) -> list[Value]:
+        if isinstance(content, Value):
+            return [content]
+        node = self.before.nodes[place[0]]
+        return carried.values_of(self.tracer, form, content if isinstance(node, CellType) else content[place[1]])
+
+    def _tested(self, answer: Any, block: Block, renamed: dict[Value, Value]) -> Value:
+        """The test of the loop as a Value of its block: a Python bool."""
+        answer = symbol_of(self.tracer, answer)
+        if not is_symbol(answer):
+            return self.tracer.constant(bool(answer))
+        value = renamed.get(answer.value, answer.value)
+        if isinstance(answer, ObjectVariable):
+            return value
+        with self.tracer.recording_into(block):
+            return condition(self.tracer, Variable(self.tracer, value))
+
+
+def _rename_reads(block: Block, names: dict[Value, Value]) -> None:
+    """Let the operators of `block`, also nested ones, read other Values."""
+
+    def change(value: Value) -> Value:
+        return names.get(value, value)
+
+    for found in walk_operators(block):
+        found.inputs = tuple(map(change, found.inputs))
+        found.attrs = {name: map_values(value, change) for name, value in found.attrs.items()}
+        for inner in found.blocks:
+            inner.outputs = tuple(map(change, inner.outputs))
+
+
+def _differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """(where, before, after) for each place of a mutable object that holds something else."""
+    if isinstance(node, CellType | Variable):
+        yield None, before, after
+    elif isinstance(node, list):
+        if len(before) != len(after):
+            raise CannotMerge("a list changes its length from turn to turn")
+        for position, (old, now) in enumerate(zip(before, after, strict=True)):
+            if old is not now:
+                yield position, old, now
+    elif hasattr(before, "keys"):
+        if list(before) != list(after):
+            raise CannotMerge("a dict or object gets other keys or attributes from turn to turn")
+        for key in before:
+            if before[key] is not after[key]:
+                yield key, before[key], after[key]
+    else:
+        raise CannotMerge(f"a {type(node).__name__} changes from turn to turn")
+
+
+def _write(node: Any, where: Any, thing: Any) -> None:
+    if isinstance(node, CellType):
+        restore(node, thing)
+    elif isinstance(node, dict | list):
+        node[where] = thing
+    else:
+        node.__dict__[where] = thing

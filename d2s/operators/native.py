@@ -1,0 +1,132 @@
+"""Operators that Python computes itself - arithmetic, comparison, unpacking, truth - while a function is traced.
+
+Python would read an older list, dict or array here without the trace noticing: it is given a guarded copy instead, or
+the operator is done when the Program runs.  Operators that the user's classes define are converted like any call.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators.policy import is_convertible
+from d2s.operators.tracer import Tracer
+from d2s.static.variable import ObjectVariable, Variable
+
+CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+_COMPARISONS = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
+    """``left + right`` and its like."""
+    if isinstance(left, Variable) and isinstance(right, Variable | float | int):
+        return getattr(operator, name)(left, right)
+    left, right = _operand(tracer, left), _operand(tracer, right)
+    if _must_wait(tracer, name, left, right):
+        return tracer.python_call(getattr(operator, name), (left, right), kind=_kind(name, left), effect=True)
+    method = _user_method(left, f"__{name.strip('_')}__")
+    if method is not None:
+        return _dispatched(tracer, name, method, left, right)
+    method = _user_method(right, _reflected(name))
+    if method is not None and not isinstance(left, TensorBase):
+        from d2s.operators.calls import call
+
+        return call(method, right, left)
+    return getattr(operator, name)(seen(tracer, left), seen(tracer, right))
+
+
+def _operand(tracer: Tracer, thing: Any) -> Any:
+    return tracer.lift(thing) if isinstance(thing, TensorBase) and not isinstance(thing, Variable) else thing
+
+
+def _must_wait(tracer: Tracer, name: str, left: Any, right: Any) -> bool:
+    """True if the operator has to be done when the Program runs."""
+    if name == "mod" and isinstance(left, str | bytes):
+        return holds_symbols(right)
+    if isinstance(left, TensorBase) or isinstance(right, TensorBase):
+        return False
+    for part in (left, right):
+        if id(part) in tracer.dirty or (isinstance(part, np.ndarray) and tracer.is_outer(part)):
+            return True
+    return False
+
+
+def _kind(name: str, left: Any) -> type | None:
+    if name == "mod" and isinstance(left, str):
+        return str
+    return bool if name in _COMPARISONS and not isinstance(left, np.ndarray) else None
+
+
+def _user_method(thing: Any, name: str) -> FunctionType | None:
+    """The user's own definition of an operator on the class of `thing`."""
+    found = getattr(type(thing), name, None)
+    return found if isinstance(found, FunctionType) and is_convertible(found) else None
+
+
+def _dispatched(tracer: Tracer, name: str, method: FunctionType, left: Any, right: Any) -> Any:
+    from d2s.operators.calls import call
+
+    result = call(method, left, right)
+    if result is not NotImplemented:
+        return result
+    other = _user_method(right, _reflected(name))
+    if other is not None:
+        result = call(other, right, left)
+        if result is not NotImplemented:
+            return result
+    return getattr(operator, name)(left, right)
+
+
+def _reflected(name: str) -> str:
+    return f"__{_COMPARISONS[name]}__" if name in _COMPARISONS else f"__r{name.strip('_')}__"
+
+
+def seen(tracer: Tracer, thing: Any) -> Any:
+    """An older container as guarded copy; other things as they are."""
+    return tracer.snapshot(thing) if isinstance(thing, CONTAINERS) else thing
+
+
+def holds_symbols(tree: Any) -> bool:
+    """True if there is something in nested containers that is known only when the Program runs."""
+    if isinstance(tree, TensorBase | ObjectVariable):
+        return True
+    if isinstance(tree, list | tuple | set):
+        return any(map(holds_symbols, tree))
+    return isinstance(tree, dict) and any(map(holds_symbols, tree.values()))
+
+
+def unpack(tracer: Tracer, value: Any) -> Any:
+    """What ``a, b = value`` takes apart."""
+    refuse_outer_iterator(tracer, value)
+    return seen(tracer, value)
+
+
+def truth(tracer: Tracer, value: Any) -> Any:
+    """What Python makes of ``bool(value)`` where it decides a branch: an older container is guarded by its length."""
+    if isinstance(value, CONTAINERS):
+        if id(value) in tracer.dirty:
+            return tracer.python_call(bool, (value,), kind=bool, effect=True)
+        tracer.guard_length(value)
+        return value
+    method = _user_method(value, "__bool__") or _user_method(value, "__len__")
+    if method is not None:
+        from d2s.operators.calls import call
+
+        return call(method, value)
+    return value
+
+
+def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
+    """Raise for an iterator from outside: tracing would use it up."""
+    if isinstance(iterable, Iterator) and tracer.is_outer(iterable):
+        raise UnsupportedSyntaxError(
+            f"a {type(iterable).__name__} from outside would be used up while the function is traced", user_location(),
+            "Pass a list of its items, or keep the function eager with @d2s.jit.not_to_static.",
+        )
