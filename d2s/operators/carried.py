@@ -78,19 +78,18 @@ def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
     """The form that covers both; inside another loop, numbers of several types too, for no turn can be taken apart."""
     if isinstance(first, TensorForm) and isinstance(second, TensorForm):
         return _joined_tensors(first, second, name)
-    if isinstance(first, SameForm) and first.value is MISSING or isinstance(second, SameForm) and second.value is MISSING:
+    if _is_missing(first) or _is_missing(second):
         return _with_missing(first, second, name, in_loop)
-    if isinstance(first, BuiltForm) and isinstance(second, BuiltForm):
-        if (first.cls, first.keys, len(first.parts)) == (second.cls, second.keys, len(second.parts)):
-            pairs = zip(first.parts, second.parts, strict=True)
-            return BuiltForm(first.cls, first.keys, tuple(joined(a, b, name, in_loop) for a, b in pairs))
-    if isinstance(first, SameForm) and isinstance(second, SameForm):
-        if first.value is second.value or same_plain_value(first.value, second.value):
-            return first
+    if isinstance(first, BuiltForm) and isinstance(second, BuiltForm) and _are_alike(first, second):
+        pairs = zip(first.parts, second.parts, strict=True)
+        return BuiltForm(first.cls, first.keys, tuple(joined(a, b, name, in_loop) for a, b in pairs))
+    if isinstance(first, SameForm) and isinstance(second, SameForm) and _are_same(first.value, second.value):
+        return first
     kinds = {_kind_of(form) for form in (first, second)}
     objects = all(isinstance(form, ObjectForm) or _is_number(form) for form in (first, second))
     if objects and (len(kinds) == 1 or (in_loop and kinds <= {*NUMBERS, None})):
-        missing = next((form.missing for form in (first, second) if isinstance(form, ObjectForm) and form.missing), None)
+        names = [form.missing for form in (first, second) if isinstance(form, ObjectForm)]
+        missing = next(filter(None, names), None)
         return ObjectForm(kinds.pop() if len(kinds) == 1 else None, missing)
     raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it")
 
@@ -115,13 +114,25 @@ def same_shape(first: TensorSpec, second: TensorSpec) -> bool:
 
 def _with_missing(first: Form, second: Form, name: str, in_loop: bool) -> Form:
     """A name that is bound in some turns: checked where it is read."""
-    bound = second if isinstance(first, SameForm) and first.value is MISSING else first
+    bound = second if _is_missing(first) else first
     if isinstance(bound, TensorForm):
         return TensorForm(bound.spec, bound.stop_gradient, bound.missing or name)
     kind = _kind_of(bound)
     if in_loop and kind in NUMBERS:
         return ObjectForm(kind, name)
     raise CannotMerge(f"{name} is bound after a turn only, to {_shown(bound)}")
+
+
+def _is_missing(form: Form) -> bool:
+    return isinstance(form, SameForm) and form.value is MISSING
+
+
+def _are_alike(first: BuiltForm, second: BuiltForm) -> bool:
+    return (first.cls, first.keys, len(first.parts)) == (second.cls, second.keys, len(second.parts))
+
+
+def _are_same(first: Any, second: Any) -> bool:
+    return first is second or same_plain_value(first, second)
 
 
 def _kind_of(form: Form) -> Any:
@@ -177,7 +188,8 @@ def values_of(tracer: Tracer, form: Form, thing: Any) -> list[Value]:
         return []
     if isinstance(form, BuiltForm):
         parts = thing.values() if isinstance(thing, dict) else thing
-        return [value for part, inner in zip(form.parts, parts, strict=True) for value in values_of(tracer, part, inner)]
+        pairs = zip(form.parts, parts, strict=True)
+        return [value for part, inner in pairs for value in values_of(tracer, part, inner)]
     if thing is MISSING:
         return [tracer.constant(None)]
     if isinstance(thing, TensorBase):

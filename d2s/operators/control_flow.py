@@ -12,8 +12,8 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import ShapeError, UnsupportedSyntaxError, user_location
-from d2s.operators.native import truth
 from d2s.operators.heap import Heap
+from d2s.operators.native import truth
 from d2s.operators.region import CannotMerge, Outcome, apply_changes, merge_outcomes, trace_branch
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Value
@@ -122,7 +122,6 @@ def for_loop(
     if isinstance(iterable, SymbolicRange):
         _count(tracer, iterable, body, stop)
         return
-    turns = 0
     iterator = iter(iterable)
     for item in iterator:
         body(item)
@@ -136,9 +135,8 @@ def for_loop(
     else:
         return
     # From here on the Program decides in each turn whether the loop is over.
-    for item in iterator:
-        turns += 1
-        if turns > MAX_TURNS_AFTER_SYMBOLIC_STOP:
+    for turns, item in enumerate(iterator):
+        if turns == MAX_TURNS_AFTER_SYMBOLIC_STOP:
             raise UnsupportedSyntaxError(
                 "a Python loop without end whose break is known only when the Program runs cannot become a graph",
                 user_location(), "Write it as `while` with a counter.",

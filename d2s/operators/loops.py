@@ -18,7 +18,7 @@ from d2s.operators.control_flow import Mark, and_, condition, is_symbol, not_, s
 from d2s.operators.heap import Heap, restore
 from d2s.operators.region import REFUSALS, CannotMerge, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
-from d2s.static.program import Block, Operator, Value, map_values, walk_operators
+from d2s.static.program import Block, Value, map_values, walk_operators
 from d2s.static.variable import ObjectVariable, Variable
 
 MAX_ATTEMPTS = 12
@@ -260,7 +260,7 @@ class _Loop:
         answer = symbol_of(self.tracer, answer)
         if not is_symbol(answer):
             return self.tracer.constant(bool(answer))
-        value = renamed.get(answer.value, answer.value)
+        value: Value = renamed.get(answer.value, answer.value)
         if isinstance(answer, ObjectVariable):
             return value
         with self.tracer.recording_into(block):

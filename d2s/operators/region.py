@@ -225,7 +225,7 @@ class _Merger:
             return self.merge(a, b, name)
         if isinstance(node, Variable):
             return a if a is b else self.value(a, b, a.name)
-        if isinstance(node, dict) or not isinstance(node, list | set | bytearray) and not hasattr(node, "appendleft"):
+        if isinstance(node, dict) or (not isinstance(node, list | set | bytearray) and not hasattr(node, "appendleft")):
             if list(a) != list(b):
                 raise CannotMerge(f"a {type(node).__name__} has different keys or attributes")
             return {key: self.merge(a[key], b[key], str(key)) for key in a}
@@ -294,8 +294,8 @@ class _Merger:
         kinds = {part.value.kind if isinstance(part, ObjectVariable) else type(part) for part in (a, b)}
         if len(kinds) != 1 or not all(isinstance(p, ObjectVariable) or self._is_number(p) for p in (a, b)):
             raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
-        missing = next((p.value.maybe_missing for p in (a, b) if isinstance(p, ObjectVariable) and p.value.maybe_missing),
-                       None)
+        names = [part.value.maybe_missing for part in (a, b) if isinstance(part, ObjectVariable)]
+        missing = next(filter(None, names), None)
         out = self.tracer.new_value(_base_name(a, b), None, kind=kinds.pop(), maybe_missing=missing)
         self._give(out, self._object_value(a), self._object_value(b))
         return self._holder(ObjectVariable(self.tracer, out))
@@ -312,7 +312,8 @@ class _Merger:
         nothing = self.tracer.constant(None)
         if isinstance(present, TensorBase):
             value = self.tracer_variable(present).value
-            out = self.tracer.new_value(what, value.spec, value.stop_gradient, maybe_missing=value.maybe_missing or what)
+            name = value.maybe_missing or what
+            out = self.tracer.new_value(what, value.spec, value.stop_gradient, maybe_missing=name)
             self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
             return self._holder(Variable(self.tracer, out))
         kind = present.value.kind if isinstance(present, ObjectVariable) else type(present)

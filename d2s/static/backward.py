@@ -520,7 +520,6 @@ class _Backward:
             start |= {value: value in outer and outer[value].certain for value in touched}
             with self.record.new_block() as trial:
                 first, after = self._turn(operator, carried, touched, start, outer)
-            del trial
             new = [value for value in after if value not in first and value not in carried]
             weaker = [v for v in carried if certain[v] and not (v in after and after[v].certain)]
             if not new and not weaker:

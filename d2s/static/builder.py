@@ -39,6 +39,8 @@ class StaticInterpreter:
         self._blocks: list[Block] = [program.block]
         self._materialised: dict[Value, Value] = {}
         self.hook_points: dict[Value, Value] = {}
+        # What the turns being recorded begin with, one set for each loop around.
+        self.turn_inputs: list[set[Value]] = []
         self._known_location: Location | None = None
 
     # --- values and blocks -------------------------------------------------------------------------------------
@@ -98,6 +100,15 @@ class StaticInterpreter:
         return found
 
     @contextmanager
+    def recording_into(self, block: Block) -> Iterator[None]:
+        """Append what is recorded inside to an existing block."""
+        self._blocks.append(block)
+        try:
+            yield
+        finally:
+            self._blocks.pop()
+
+    @contextmanager
     def at(self, location: Location | None) -> Iterator[None]:
         """Give operators recorded inside this location (gradient operators carry that of the op they belong to)."""
         before, self._known_location = self._known_location, location
@@ -120,7 +131,7 @@ class StaticInterpreter:
         if isinstance(arg, np.ndarray | np.generic):
             return self.constant(arg)
         if isinstance(arg, ObjectVariable):
-            return arg.value
+            return self.object_value(arg)
         if isinstance(arg, bool | int | float | complex):
             return self.constant(np.asarray(arg)[()])
         raise DTypeError(f"expected a Tensor, got {type(arg).__name__}", user_location())
@@ -134,6 +145,14 @@ class StaticInterpreter:
                 "check_bound", (value,), (checked,), {"name": value.maybe_missing}, effect=True
             ).outputs[0]
         return value
+
+    def object_value(self, symbol: ObjectVariable) -> Value:
+        """The value of a symbolic object, checked as in `bound`."""
+        value = symbol.value
+        if value.maybe_missing is None:
+            return value
+        checked = self.new_value(value.name, None, kind=value.kind)
+        return self.emit("check_bound", (value,), (checked,), {"name": value.maybe_missing}, effect=True).outputs[0]
 
     def lift(self, tensor: Any) -> Variable:
         """The Variable for an eager tensor that the graph uses: an input."""
@@ -151,7 +170,9 @@ class StaticInterpreter:
     def is_leaf(self, value: Value) -> bool:
         """True if no operator computes `value`."""
         found = self.definitions.get(value)
-        return found is None or found[0].kind == "leaf"
+        if found is None:
+            return not any(value in inputs for inputs in self.turn_inputs)
+        return found[0].kind == "leaf"
 
     # --- ops ---------------------------------------------------------------------------------------------------
 
@@ -181,7 +202,7 @@ class StaticInterpreter:
     def _attribute(self, tree: Any) -> Any:
         """An attribute with Values in place of symbolic numbers."""
         if isinstance(tree, ObjectVariable):
-            return tree.value
+            return self.object_value(tree)
         if isinstance(tree, Variable):
             return self.item_value(tree)
         if isinstance(tree, list | tuple) and not hasattr(tree, "_fields"):
@@ -282,7 +303,7 @@ class StaticInterpreter:
         sample = (number.value.kind or float)() if number.value.kind in (int, float, bool, None) else 0.0
         wanted = dtype_with_number(np.dtype(dtype), sample)
         out = self.new_value("number", TensorSpec((), wanted))
-        return Variable(self, self.emit("to_array", (number.value,), (out,), {"dtype": wanted}).outputs[0])
+        return Variable(self, self.emit("to_array", (self.object_value(number),), (out,), {"dtype": wanted}).outputs[0])
 
     def python_call(
         self,
@@ -313,7 +334,7 @@ class StaticInterpreter:
         if isinstance(tree, Variable):
             return self.materialise(self.bound(tree))
         if isinstance(tree, ObjectVariable):
-            return tree.value
+            return self.object_value(tree)
         if isinstance(tree, tuple) and hasattr(tree, "_fields"):
             return type(tree)(*(self.lower(part) for part in tree))
         if type(tree) in (list, tuple):
@@ -327,7 +348,9 @@ class StaticInterpreter:
     def materialise(self, value: Value) -> Value:
         """The Tensor object of a value, made when the Program runs; outer tensors are those objects themselves."""
         found = self._materialised.get(value)
-        if found is None or not self.in_scope(found):
+        if found is not None and self.in_scope(found):
+            self.recall(found)
+        else:
             if self.is_merged(value) and not value.stop_gradient:
                 # The Tensor of a merged value is that of its source, or shares its hooks.
                 self.hook_point(value)
@@ -335,6 +358,10 @@ class StaticInterpreter:
             found = self.emit("materialise", (value,), (found,)).outputs[0]
             self._materialised[value] = found
         return found
+
+    def recall(self, value: Value) -> Value:
+        """A value that is used again."""
+        return value
 
     def is_merged(self, value: Value) -> bool:
         """True for a value that control flow chose among several."""
@@ -384,7 +411,7 @@ class StaticInterpreter:
                 inner.outputs += (self.hook_point(inner.outputs[position]),)
             definition.outputs += (point,)
         elif definition.kind == "while":
-            self._carry_hook_point(definition, definition.outputs.index(value), point)
+            self.carry_hook_point(definition, definition.outputs.index(value), point)
         elif definition.kind in ("leaf", "check_bound"):
             source = self._materialised[value] if definition.kind == "leaf" else self.hook_point(definition.inputs[0])
             self.hook_points[value] = source
@@ -407,6 +434,10 @@ class StaticInterpreter:
             self.definitions[point] = (added, top)
             self.hook_points[value] = point
             return point
+        if any(value in inputs for inputs in self.turn_inputs):
+            # The loop is not there yet: it will carry this point.
+            self.hook_points[value] = point
+            return point
         for loop, _ in self._loops():
             body = loop.blocks[1]
             if value in body.inputs:
@@ -424,11 +455,14 @@ class StaticInterpreter:
             if operator_.kind == "while":
                 yield operator_, block
 
-    def _carry_hook_point(self, loop: Operator, position: int, point: Value) -> None:
+    def carry_hook_point(self, loop: Operator, position: int, point: Value | None = None) -> None:
         """Let a loop carry the hook point of the value it carries at `position`."""
         test, body = loop.blocks
-        inner = self.new_value(f"{body.inputs[position].name}@HOOKS", None)
-        self.hook_points[body.inputs[position]] = inner
+        value = body.inputs[position]
+        inner = self.hook_points.setdefault(value, self.new_value(f"{value.name}@HOOKS", None))
+        if point is None:
+            point = self.hook_points[loop.outputs[position]] = self.new_value(f"{value.name}@HOOKS", None)
+            self.definitions[point] = self.definitions[loop.outputs[position]]
         loop.inputs += (self.hook_point(loop.inputs[position]),)
         loop.outputs += (point,)
         test.inputs += (self.new_value(f"{test.inputs[position].name}@HOOKS", None),)
