@@ -189,7 +189,7 @@ class _Instrument(Stores):
     def visit_Starred(self, node: Node) -> Any:
         node.value = self.visit(node.value)
         if isinstance(node.ctx, gast.Load):
-            node.value = self.iterated(node.value)
+            node.value = self.operator("iterate", node.value, node.value)
         return node
 
     def visit_keyword(self, node: Node) -> Any:
