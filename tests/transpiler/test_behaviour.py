@@ -8,6 +8,7 @@ PYTEST_DONT_REWRITE: the originals have to be what Python makes of them.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import itertools
@@ -749,6 +750,310 @@ def number_literals(x):
 def lambda_defaults(x):
     f = lambda a, b=x or 5, *c, d=(x if x > 1 else 9): (a and b, c, d)  # noqa: E731
     return f(1), f(0, 2, 3)
+
+
+@case(*ints)
+def coroutines_stay(x):
+    async def work(n):
+        total = 0
+        async for v in numbers(n):
+            if v == 2:
+                continue
+            total += v if v else 10
+        async with manager() as m:
+            while total and m:
+                total -= await later(m)
+                if total < 3:
+                    return total
+        return -1
+
+    async def numbers(n):
+        for i in range(n):
+            yield i and i + 1
+
+    async def later(v):
+        return v or 1
+
+    @contextlib.asynccontextmanager
+    async def manager():
+        log("in")
+        yield 2
+        log("out")
+
+    return asyncio.run(work(x))
+
+
+@case(*ints)
+def bare_raise_in_branch(x):
+    try:
+        try:
+            1 // (x - 2)
+        except ZeroDivisionError:
+            if x:
+                log("again")
+                raise
+    except ArithmeticError as error:
+        return str(error), type(error.__context__)
+    return x
+
+
+@case(*pairs)
+def match_with_exits_in_loop(a, b):
+    out = []
+    for i in range(5):
+        match (i, a):
+            case (0, _):
+                continue
+            case (n, m) if n == m and b:
+                break
+            case (3, 1):
+                return "three"
+            case (n, _):
+                out.append(n)
+        out.append("end")
+    else:
+        out.append("else")
+    return out
+
+
+@case(*pairs)
+def while_else_with_continue(a, b):
+    while a < 6:
+        a += 1
+        if a % 2:
+            continue
+        if a == b + 2:
+            break
+        log(a)
+    else:
+        log("else")
+        a = 100
+    return a
+
+
+@case(*pairs)
+def finally_runs_between_exits(a, b):
+    def inner():
+        for i in range(3):
+            try:
+                try:
+                    if i == a:
+                        return log("return")
+                    if i == b:
+                        raise KeyError(i)
+                finally:
+                    log(("inner", i))
+            except KeyError:
+                log("caught")
+                continue
+            finally:
+                log(("outer", i))
+        return "end"
+
+    return inner()
+
+
+@case(*ints)
+def deletions(x):
+    a = b = c = [1, 2, 3]
+    if x > 1:
+        del (a, b), c[0]
+    if x == 1:
+        del c
+    return a, c
+
+
+@case(*ints)
+def calls_with_everything(x):
+    def show(*args, **kwargs):
+        return args, sorted(kwargs.items())
+
+    rest, more = [x, log("r")], {"k": x, "z": 1}
+    return show(log(1), *rest, log(2), *rest, a=log(3), **more, **{"q": x and 5})
+
+
+@case(*ints)
+def conditional_functions(x):
+    if x > 2:
+
+        def pick(v):
+            return "big", v
+
+        class Kind:
+            size = x
+    else:
+        pick = lambda v: ("small", v)
+
+        class Kind:
+            size = -1
+
+    return pick(x), Kind.size, Kind.__qualname__
+
+
+@case(*ints)
+def nested_scopes_write_outwards(x):
+    a = b = 0
+
+    def one():
+        nonlocal a
+        a += 1
+
+        def two():
+            nonlocal a, b
+            if x > 1:
+                a, b = b + 10, a
+            for b in range(x):
+                if b == 3:
+                    break
+
+        two()
+        return a
+
+    for _ in range(4):
+        one()
+        if b > 2 or x < 2:
+            break
+    return a, b
+
+
+@case(*ints)
+def conditions_of_all_types(x):
+    class Truth:
+        def __init__(self, name, value):
+            self.name, self.value = name, value
+
+        def __bool__(self):  # how often it is asked is not kept: see `and_` under `if_else`
+            return self.value
+
+    a, b = Truth("a", x > 1), Truth("b", x > 3)
+    found = a and b or not a
+    if a and not b:
+        log("only a")
+    while b:
+        log("loop")
+        break
+    return found is a, found is b, (a or b) is a, "yes" if b else "no", [v for v in (1, 2) if a]
+
+
+class Chained:
+    def __init__(self, value):
+        self.value = value
+
+    def __lt__(self, other):
+        log(("lt", self.value))
+        return [] if self.value > 2 else [self.value]
+
+
+@case(*ints)
+def chained_comparison_gives_operands(x):
+    return Chained(x) < Chained(1) < Chained(2), (Chained(0) < Chained(x) < 9) or "none"
+
+
+@case(*ints)
+def sequence_of_flags(x):
+    done = False
+    n = 0
+    while not done:
+        n += 1
+        if n > x:
+            done = True
+            continue
+        for k in range(n):
+            if k == 2:
+                done = n > 3
+                break
+        else:
+            log("no break")
+            continue
+        log(k)
+    return n, done
+
+
+@case(*ints)
+def recursion_through_a_branch(x):
+    def walk(tree):
+        if isinstance(tree, list):
+            total = 0
+            for part in tree:
+                total += walk(part)
+            return total
+        return tree if tree > x else 0
+
+    return walk([1, [2, [3, 4]], [], 5])
+
+
+@case(*ints)
+def long_elif_chain(x):
+    if x == 0:
+        r = "a"
+    elif x == 1:
+        return "b"
+    elif x == 2:
+        r = "c"
+    elif x == 3:
+        raise LookupError(x)
+    elif x == 4:
+        pass
+    else:
+        r = "d"
+    return r
+
+
+@case(*ints)
+def empty_and_bare(x):
+    if x > 2:
+        ...
+    elif x:
+        pass
+    for _ in range(x):
+        pass
+    while False:
+        pass
+    if x == 1:
+        return
+    log(x)
+
+
+@case((1.5,), ("s",), (None,), ([],), (0,))
+def truth_of_any_type(v):
+    if v:
+        r = [v]
+    elif v is None:
+        r = "none"
+    else:
+        r = not v
+    return r, v and 1, v or 2, v == v and v
+
+
+def make_counter():
+    total = 0
+
+    def count(x):
+        nonlocal total
+        for i in range(x):
+            total += i
+            if total > 10:
+                total = -total
+                break
+        if x == 2:
+            del total
+            try:
+                return total
+            except NameError as error:
+                log(str(error))
+            total = 0
+        (last := total)
+        return total, last
+
+    return count
+
+
+@pytest.mark.parametrize("x", range(-1, 8))
+def test_writes_to_outer_cells(x, converted):
+    plain, other = make_counter(), make_counter()
+    new = converted(other)
+    assert [new(x), new(x + 1)] == [plain(x), plain(x + 1)]
+    assert new.__closure__ is not None
 
 
 @pytest.mark.parametrize(("fn", "calls"), CASES)

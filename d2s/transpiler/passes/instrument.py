@@ -36,7 +36,12 @@ BINARY = {
     gast.BitOr: "or_",
 }
 COMPARISONS = {
-    gast.Lt: "lt", gast.LtE: "le", gast.Gt: "gt", gast.GtE: "ge", gast.Eq: "eq", gast.NotEq: "ne",
+    gast.Lt: "lt",
+    gast.LtE: "le",
+    gast.Gt: "gt",
+    gast.GtE: "ge",
+    gast.Eq: "eq",
+    gast.NotEq: "ne",
 }
 
 
@@ -211,7 +216,8 @@ class _Instrument(Stores):
         self.generic_visit(node)
         if len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
             return self.operator(
-                "binary", node, constant(COMPARISONS[type(node.ops[0])]), node.left, node.comparators[0])
+                "binary", node, constant(COMPARISONS[type(node.ops[0])]), node.left, node.comparators[0]
+            )
         if len(node.ops) != 1 or not isinstance(node.ops[0], (gast.In, gast.NotIn)):
             return node
         element, container = node.left, node.comparators[0]

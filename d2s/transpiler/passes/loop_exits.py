@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gast
 
+from d2s.transpiler.closures import declare_unbound
 from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import (
     FUNCTIONS,
@@ -14,6 +15,7 @@ from d2s.transpiler.nodes import (
     map_blocks,
     user_functions,
 )
+from d2s.transpiler.scopes import local_names
 from d2s.transpiler.selection import always_leaves, is_rewritten, keeps_control_flow, own_exits
 from d2s.transpiler.template import any_of, assign, constant, if_statement, load, negation
 
@@ -57,7 +59,9 @@ def run(tree: Node, ctx: Context) -> Node:
     """
     for function in user_functions(tree):
         if not keeps_control_flow(function):
+            locals_before = local_names(function)
             function.body = _lower_block(function.body, ctx, depth=0)
+            declare_unbound(function, locals_before)  # dead code is gone, but what it bound is a local name still
     return tree
 
 

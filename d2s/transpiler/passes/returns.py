@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gast
 
+from d2s.transpiler.closures import declare_unbound
 from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import (
     LOOPS,
@@ -15,6 +16,7 @@ from d2s.transpiler.nodes import (
     map_blocks,
     user_functions,
 )
+from d2s.transpiler.scopes import local_names
 from d2s.transpiler.selection import always_leaves, has_return, is_rewritten, keeps_control_flow
 from d2s.transpiler.template import assign, constant, if_statement, load, negation
 
@@ -50,8 +52,9 @@ def run(tree: Node, ctx: Context) -> Node:
     """
     for function in user_functions(tree):
         if not keeps_control_flow(function):
-            lowering = _Returns(ctx)
-            function.body = lowering.tail(function.body)
+            locals_before = local_names(function)
+            function.body = _Returns(ctx).tail(function.body)
+            declare_unbound(function, locals_before)  # dead code is gone, but what it bound is a local name still
     return tree
 
 
