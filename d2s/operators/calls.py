@@ -17,7 +17,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import access, conversion, native, policy
-from d2s.operators.control_flow import SymbolicRange, condition, is_symbol, symbol_of
+from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.sources import Constant, is_layer, is_plain
 from d2s.operators.tracer import Tracer, current_tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -436,7 +436,7 @@ def _range(tracer: Tracer, *args: Any) -> Any:
     args = tuple(symbol_of(tracer, arg) for arg in args)
     if not any(map(is_symbol, args)):
         return range(*args)
-    numbers = [ObjectVariable(tracer, condition(tracer, arg)) if isinstance(arg, Variable) else arg for arg in args]
+    numbers = [ObjectVariable(tracer, tracer.truth_of(arg)) if isinstance(arg, Variable) else arg for arg in args]
     if len(numbers) == 1:
         return SymbolicRange(0, numbers[0], 1)
     return SymbolicRange(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else 1)
@@ -447,7 +447,7 @@ def _number(kind: type) -> Callable[..., Any]:
         if len(args) == 1 and is_symbol(symbol_of(tracer, args[0])):
             thing = symbol_of(tracer, args[0])
             if isinstance(thing, Variable):
-                thing = ObjectVariable(tracer, condition(tracer, thing))
+                thing = ObjectVariable(tracer, tracer.truth_of(thing))
             return thing if thing.value.kind is kind else tracer.python_call(kind, (thing,), kind=kind)
         return kind(*args, **kwargs)
 

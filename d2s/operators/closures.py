@@ -145,6 +145,10 @@ class Lowering:
         self.tracer.recall(found.value)
         return found
 
+    def forget(self, blocks: list[Block]) -> None:
+        """Forget the objects that were made in these blocks."""
+        self.made = {key: made for key, made in self.made.items() if not any(made.block is block for block in blocks)}
+
     def filled(self) -> dict[int, Any]:
         """What each object was filled with last."""
         return {key: made.template for key, made in self.made.items() if made.template is not None}
@@ -163,8 +167,7 @@ class Lowering:
             out = self.tracer.emit("python", (), (out,), attrs, effect=True).outputs[0]
         else:
             operator = Operator("python", (), (out,), attrs, effect=True, location=user_location())
-            block.operators.append(operator)
-            self.tracer.definitions[out] = (operator, block)
+            out = self.tracer.emit_into(block, operator).outputs[0]
         found = self.made[id(thing)] = _Made(thing, out, block)
         return found
 

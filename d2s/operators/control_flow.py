@@ -5,18 +5,17 @@ On Python values they do what Python does.  On symbols they become regions of th
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.errors import ShapeError, UnsupportedSyntaxError, user_location
+from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.heap import Heap
 from d2s.operators.native import truth
 from d2s.operators.region import CannotMerge, Outcome, apply_changes, merge_outcomes, trace_branch
 from d2s.operators.tracer import Tracer
-from d2s.static.program import Value
+from d2s.static.program import Operator, Value
 from d2s.static.variable import ObjectVariable, Variable
 
 MAX_TURNS_AFTER_SYMBOLIC_STOP = 10_000
@@ -42,7 +41,7 @@ def if_else(tracer: Tracer, test: Any, body: Callable[[], Any], orelse: Callable
             return body()
         return None if orelse is None else orelse()
     otherwise = orelse or _nothing
-    value = condition(tracer, test)
+    value = tracer.truth_of(test)
     if tracer.is_decided(value):
         return body() if tracer.decide(ObjectVariable(tracer, value)) else otherwise()
     before = Heap([body, otherwise], tracer.is_outer)
@@ -81,27 +80,20 @@ class Mark:
 
     def undo(self) -> None:
         """Forget what was recorded since (in a replay: read it again)."""
-        path = self.path
-        if path is not None:
-            replaying = path.position < len(path.log)
-            if not replaying and self.position <= len(path.log):
-                emitted = path.log[self.position :]
-                kept = [o for o in self.block.operators if not any(o is e for e in emitted)]
-                self.block.operators[:] = kept
-                del path.log[self.position :]
-            path.position = self.position
+        path, operators = self.path, self.block.operators
+        if path is None:
+            dropped = operators[self.length :]
+        elif path.position < len(path.log) or self.position > len(path.log):
+            dropped = []
         else:
-            del self.block.operators[self.length :]
-
-
-def condition(tracer: Tracer, test: Any) -> Value:
-    """The Value of a test: a Python bool, or the truth of a tensor of one element."""
-    if isinstance(test, ObjectVariable):
-        return tracer.object_value(test)
-    sizes = [size for size in test.spec.shape if isinstance(size, int)]
-    if math.prod(sizes) != 1:
-        raise ShapeError(f"bool() of a tensor needs exactly one element, got shape {list(test.spec.shape)}")
-    return tracer.item_value(test)
+            dropped = [entry for entry in path.log[self.position :] if isinstance(entry, Operator)]
+            del path.log[self.position :]
+        if path is not None:
+            path.position = self.position
+        self.block.operators[:] = [found for found in operators if not any(found is other for other in dropped)]
+        for found in dropped:
+            for output in found.outputs:
+                self.tracer.definitions.pop(output, None)
 
 
 # --- loops over things --------------------------------------------------------------------------------------------
@@ -201,7 +193,7 @@ def not_(tracer: Tracer, operand: Any) -> Any:
         return tracer.python_call(operator.not_, (operand,), kind=bool)
     if isinstance(operand, Variable):
         return tracer.python_call(
-            operator.not_, (ObjectVariable(tracer, condition(tracer, operand)),), kind=bool)
+            operator.not_, (ObjectVariable(tracer, tracer.truth_of(operand)),), kind=bool)
     return not operand
 
 
@@ -212,7 +204,7 @@ def assert_(tracer: Tracer, test: Any, message: Callable[[], Any] | None) -> Non
         if not test:
             raise AssertionError() if message is None else AssertionError(message())
         return
-    holds = ObjectVariable(tracer, condition(tracer, test))
+    holds = ObjectVariable(tracer, tracer.truth_of(test))
     text = () if message is None else (message(),)
     tracer.python_call(_check, (holds, text), effect=True)
 
@@ -222,5 +214,5 @@ def _check(holds: Any, message: tuple[Any, ...]) -> None:
         raise AssertionError(*message)
 
 
-__all__ = ["Mark", "SymbolicRange", "and_", "assert_", "condition", "for_loop", "if_else", "is_symbol", "not_", "or_",
+__all__ = ["Mark", "SymbolicRange", "and_", "assert_", "for_loop", "if_else", "is_symbol", "not_", "or_",
            "symbol_of"]

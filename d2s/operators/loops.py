@@ -14,7 +14,7 @@ from typing import Any
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import carried
 from d2s.operators.carried import Form
-from d2s.operators.control_flow import Mark, and_, condition, is_symbol, not_, symbol_of
+from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
 from d2s.operators.heap import Heap, restore
 from d2s.operators.region import REFUSALS, CannotMerge, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
@@ -264,7 +264,7 @@ class _Loop:
         if isinstance(answer, ObjectVariable):
             return value
         with self.tracer.recording_into(block):
-            return condition(self.tracer, Variable(self.tracer, value))
+            return self.tracer.truth_of(Variable(self.tracer, value))
 
 
 def _rename_reads(block: Block, names: dict[Value, Value]) -> None:

@@ -74,6 +74,8 @@ def explore(
                 )
             before.restore()
             tracer.reset_state(start)
+            # Python makes its objects anew on each path.
+            tracer.lowering.forget(path.blocks)
             tracer.enter_root(path, depth)
             error: BaseException | None = None
             result: Any = None

@@ -81,9 +81,12 @@ class Tracer(StaticInterpreter):
 
     priority = 20
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset()) -> None:
         super().__init__(program)
         self.guards = GuardSet()
+        # Identities of paths at which Python numbers change from call to call: they are read on each run.
+        self.numbers = numbers
+        self._number_inputs: dict[tuple[Any, ...], ObjectVariable] = {}
         self.sources: dict[Value, Source] = {}
         self.tensors: dict[Value, Any] = {}
         self.origins: dict[int, tuple[Any, Source]] = {}
@@ -122,12 +125,24 @@ class Tracer(StaticInterpreter):
         if isinstance(value, TensorBase):
             self.guards.add(guard_for(source, value))
             return self.lift(value, source)
+        if type(value) in (int, float) and source.identity in self.numbers:
+            return self._number_input(source, value)
         if isinstance(value, ModuleType) and isinstance(source, Attribute | Constant):
             return value
         self.guards.add(guard_for(source, value))
         if not is_plain(value):
             self.remember(value, source)
         return value
+
+    def _number_input(self, source: Source, value: Any) -> ObjectVariable:
+        found = self._number_inputs.get(source.identity)
+        if found is None:
+            kind = type(value)
+            self.guards.add(Guard(source, f"type({{v}}) is {kind.__name__}", (), kind.__name__))
+            number = self.new_value(getattr(source, "name", "number"), None, kind=kind)
+            self.sources[number] = source
+            found = self._number_inputs[source.identity] = ObjectVariable(self, number)
+        return found
 
     def remember(self, value: Any, source: Source) -> None:
         """Register an older object under its path; the first path stands."""
@@ -330,7 +345,7 @@ class Tracer(StaticInterpreter):
         path = self.path
         if path is None:
             return super().decide(symbol)
-        test = self.bound(symbol) if isinstance(symbol, Variable) else symbol.value
+        test = self.truth_of(symbol)
         index = path.cursor
         path.cursor += 1
         if index < len(path.tests):
@@ -357,6 +372,27 @@ class Tracer(StaticInterpreter):
             path.position += 1
         return value
 
+    def emit_into(self, block: Block, operator: Operator) -> Operator:
+        """Append an operator to a block around the current one."""
+        path = next((path for path in self._paths if path is not None and any(block is b for b in path.blocks)), None)
+        if path is not None:
+            if path.position < len(path.log):
+                return self._replayed(path, operator)
+            path.log.append(operator)
+            path.position = len(path.log)
+        block.operators.append(operator)
+        for output in operator.outputs:
+            self.definitions[output] = (operator, block)
+        return operator
+
+    def _replayed(self, path: Path, operator: Operator) -> Operator:
+        recorded = path.log[path.position]
+        is_same = isinstance(recorded, Operator) and recorded.kind == operator.kind
+        if not is_same or len(recorded.outputs) < len(operator.outputs):
+            raise ProgramError("the function does different things when it is traced again")
+        path.position += 1
+        return recorded
+
     def emit(
         self, kind: str, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: dict[str, Any] | None = None,
         op: Op | None = None, effect: bool = False, blocks: tuple[Block, ...] = (),
@@ -365,11 +401,7 @@ class Tracer(StaticInterpreter):
         if path is None:
             return super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
         if path.position < len(path.log):
-            recorded = path.log[path.position]
-            if not isinstance(recorded, Operator) or recorded.kind != kind or len(recorded.outputs) < len(outputs):
-                raise ProgramError("the function does different things when it is traced again")
-            path.position += 1
-            return recorded
+            return self._replayed(path, Operator(kind, inputs, outputs))
         found = super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
         path.log.append(found)
         path.position = len(path.log)

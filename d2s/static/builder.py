@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import operator
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +13,7 @@ from d2s.core.arrays import as_array
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, as_dtype, is_floating, spec_of
-from d2s.errors import DTypeError, Location, ProgramError, TracingError, UnsupportedSyntaxError, user_location
+from d2s.errors import DTypeError, Location, ProgramError, ShapeError, TracingError, UnsupportedSyntaxError, user_location
 from d2s.ops.promotion import dtype_with_number
 from d2s.static.program import Block, Names, Operator, Program, Value, map_values
 from d2s.static.variable import ObjectVariable, Variable, dim_of
@@ -294,6 +294,15 @@ class StaticInterpreter:
         out = self.new_value("item", None, kind=kind)
         return self.emit("item", (self.bound(variable),), (out,), {"index": index}).outputs[0]
 
+    def truth_of(self, symbol: Variable | ObjectVariable) -> Value:
+        """What a condition on `symbol` tests: a Python object; of a tensor, its one element."""
+        if isinstance(symbol, ObjectVariable):
+            return self.object_value(symbol)
+        shape = symbol.spec.shape
+        if math.prod(size for size in shape if isinstance(size, int)) != 1:
+            raise ShapeError(f"bool() of a tensor needs exactly one element, got shape {list(shape)}")
+        return self.item_value(symbol)
+
     def scalar_of(self, variable: Variable, name: str, *index: int) -> ObjectVariable:
         """`variable.item()` as symbolic number."""
         return ObjectVariable(self, self.item_value(variable, *index))
@@ -467,7 +476,11 @@ class StaticInterpreter:
         loop.outputs += (point,)
         test.inputs += (self.new_value(f"{test.inputs[position].name}@HOOKS", None),)
         body.inputs += (inner,)
-        body.outputs += (self.hook_point(body.outputs[position]),)
+        # Its own point may be that of another carried value, which then comes after this one.
+        place = len(body.outputs)
+        body.outputs += (inner,)
+        found = self.hook_point(body.outputs[position])
+        body.outputs = (*body.outputs[:place], found, *body.outputs[place + 1 :])
 
 
 def _holds_symbolic(data: Any) -> bool:

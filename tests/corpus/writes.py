@@ -1,0 +1,170 @@
+"""In-place writes: items, slices, masks, methods; in branches and loops; with views."""
+
+from __future__ import annotations
+
+import d2s
+from tests.corpus.register import program
+
+
+@program
+def item_write(x, c):
+    z = x * 2
+    z[0] = c
+    return z * x
+
+
+@program
+def write_in_a_branch(x, y, c):
+    z = x * 2
+    if c > 0:
+        z[1] = y[0]
+    return z * z
+
+
+@program
+def write_in_a_tensor_loop(x, y, n):
+    z = x * 2
+    for i in range(n):
+        z[i % 3] = y[1] * i
+    return z * x
+
+
+@program
+def slice_write(x, y, c):
+    z = d2s.zeros([2, 3])
+    z[0] = x
+    z[1, 1:] = y[:2]
+    if c > 0:
+        z[:, 0] = y[2]
+    return z
+
+
+@program
+def mask_write(x, c):
+    z = x * 1
+    z[z < 0] = 0.0
+    return z * x + c
+
+
+@program
+def inplace_methods(x, y, c):
+    z = x * 2
+    z.add_(y)
+    if c > 0:
+        z.multiply_(y)
+    return z * z
+
+
+@program
+def inplace_method_in_a_loop(x, n):
+    z = x * 1
+    for i in range(n):
+        z.scale_(2.0)
+        z.add_(x)
+    return z
+
+
+@program
+def two_names_for_one_tensor(x, c):
+    z = x * 2
+    u = z
+    z.add_(x)
+    if c > 0:
+        u.multiply_(x)
+    return z + u
+
+
+@program
+def written_through_a_helper(x, c):
+    def clear(z, i):
+        z[i] = 0.0
+
+    z = x * 2
+    if c > 0:
+        clear(z, 0)
+    clear(z, 2)
+    return z * x
+
+
+@program
+def view_before_a_write(x, y, c):
+    z = x * 2
+    u = z[0:2]
+    z[0] = y[0]
+    if c > 0:
+        return u * u
+    return u
+
+
+@program
+def write_through_a_view(x, y, c):
+    z = x * 2
+    u = z[0:2]
+    u[1] = y[2]
+    return z * z
+
+
+@program
+def reshaped_view(x, y, c):
+    z = x * 2
+    u = z.reshape([3, 1])
+    u[0, 0] = y[0]
+    z[1] = c
+    return z * 3, u
+
+
+@program
+def view_written_in_a_branch(x, y, c):
+    z = x * 2
+    u = z[1:]
+    if c > 0:
+        u[0] = y[0]
+    return z * z, u
+
+
+@program
+def augmented_item(x, c):
+    z = x * 2
+    z[0] += x[1]
+    z[1] *= c
+    return z
+
+
+@program
+def augmented_name_rebinds(x, c):
+    z = x * 2
+    u = z
+    z += x
+    if c > 0:
+        z *= 2
+    return z, u
+
+
+@program
+def write_after_use(x, c):
+    z = x * 2
+    u = z + 1
+    z[0] = 5.0
+    return u * z
+
+
+@program
+def write_after_saving_use(x, c):
+    z = x * 2
+    u = z * z
+    z[0] = 5.0
+    return u
+
+
+@program
+def write_to_an_argument(x, c):
+    x[0] = 1.0
+    return x * 2
+
+
+@program
+def write_under_no_grad(x, c):
+    z = x * 2
+    with d2s.no_grad():
+        z[0] = c
+    return z * z

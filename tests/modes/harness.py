@@ -1,0 +1,226 @@
+"""Run a function eagerly and through `to_static`, and compare everything that a user can see.
+
+Seen are: results (dtype, shape, bits, stop_gradient, which of them are one object or an argument), gradients of all
+arguments, entries of the program's log and printed text in their order, errors (type and text) at the call that
+raises them, in forward or backward.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any
+
+import numpy as np
+
+import d2s
+
+# What the programs write to: hooks, effects.
+LOG: list[Any] = []
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """Data of a tensor argument: it becomes a new tensor in each mode."""
+
+    data: Any
+    stop_gradient: bool = False
+    dtype: str | None = None
+
+    def make(self) -> Any:
+        return d2s.to_tensor(self.data, dtype=self.dtype, stop_gradient=self.stop_gradient)
+
+
+@dataclass
+class Seen:
+    """What one mode has shown, as nested plain values."""
+
+    calls: list[Any] = field(default_factory=list)
+    traces: int = 0
+
+
+def assert_same(
+    make: Callable[[], Callable[..., Any]], calls: Sequence[tuple[Any, ...]], *, together: bool = False,
+    backwards: int = 1,
+) -> None:
+    """
+    Assert that the function that `make` gives does the same in both modes.
+
+    Parameters
+    ----------
+    make : callable
+        Called once in each mode, so that closures and objects begin anew.
+    calls : sequence of tuples
+        Arguments of the calls; a `Leaf` stands for a tensor, and the same `Leaf` for the same tensor in all calls.
+    together : bool
+        Backward once from the results of all calls, not after each.
+    backwards : int
+        How often backward runs from the same results.
+    """
+    eager = observe(make(), calls, together, backwards)
+    static = observe(d2s.to_static(make()), calls, together, backwards)
+    for number, (expected, got) in enumerate(zip(eager.calls, static.calls, strict=True)):
+        if got != expected:
+            given = calls[number] if number < len(calls) else "backward of all"
+            lines = [f"call {number}, {given}"]
+            for part in dict.fromkeys((*expected, *got)):
+                if expected.get(part) != got.get(part):
+                    lines += [f"{part} eager:  {expected.get(part)}", f"{part} static: {got.get(part)}"]
+            raise AssertionError("\n".join(lines))
+
+
+def assert_refused(function: Callable[..., Any], args: Sequence[Any]) -> None:
+    """Assert that static mode refuses this call: by file and line of the user, before any effect."""
+    LOG.clear()
+    code = function.__code__
+    made: dict[Leaf, Any] = {}
+    static, given = d2s.to_static(function), [map_leaves(arg, made) for arg in args]
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            static(*given)
+    except (d2s.UnsupportedSyntaxError, d2s.TracingError) as error:
+        assert error.location is not None, error
+        assert error.location.file == code.co_filename, error
+        assert error.location.line in {line for _, _, line in code.co_lines() if line} | _lines_of_inner(code), error
+    else:
+        raise AssertionError(f"{function.__qualname__} was not refused")
+    assert not LOG
+    assert not printed.getvalue()
+
+
+def _lines_of_inner(code: Any) -> set[int]:
+    inner = [constant for constant in code.co_consts if hasattr(constant, "co_lines")]
+    return {line for part in inner for _, _, line in part.co_lines() if line} | {
+        line for part in inner for line in _lines_of_inner(part)}
+
+
+def observe(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], together: bool, backwards: int) -> Seen:
+    """Call `function` with each tuple of arguments and differentiate what it returns."""
+    d2s.seed(0)
+    seen = Seen()
+    leaves: dict[Leaf, Any] = {}
+    results: list[Any] = []
+    for call in calls:
+        args = tuple(map_leaves(arg, leaves) for arg in call)
+        with collected(seen, args) as entry:
+            result = function(*args)
+            entry["result"] = plain(result, Names(args))
+            results.append(result)
+            if not together:
+                differentiate([result], backwards)
+                results.clear()
+    if together:
+        with collected(seen, tuple(leaves.values())):
+            differentiate(results, backwards)
+    return seen
+
+
+@contextlib.contextmanager
+def collected(seen: Seen, args: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
+    """One entry of what is seen: what happens inside, and the gradients of `args` afterwards."""
+    entry: dict[str, Any] = {}
+    LOG.clear()
+    printed = io.StringIO()
+    with warnings.catch_warnings(record=True) as warned, contextlib.redirect_stdout(printed):
+        warnings.simplefilter("always")
+        try:
+            yield entry
+        except Exception as error:
+            entry["error"] = type(error), message(error), [type(part) for part in chain(error)]
+    entry["warned"] = [(w.category, str(w.message)) for w in warned]
+    entry["printed"] = printed.getvalue()
+    entry["log"] = plain(list(LOG), Names(args))
+    entry["args"] = plain(args, Names(()))
+    entry["grads"] = [plain(tensor.grad, Names(())) for tensor in tensors_in(args)]
+    seen.calls.append(entry)
+
+
+def message(error: BaseException) -> str:
+    """The text of an error: without the place, which only static mode gives, and with all unnamed tensors alike."""
+    text = error.message if isinstance(error, d2s.errors.D2SError) else str(error)
+    return re.sub(r"tensor_[0-9a-f]+", "tensor", text)
+
+
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """The causes of an error of the user; what an error of d2s is made from is its own affair."""
+    while error.__cause__ is not None and not isinstance(error, d2s.errors.D2SError):
+        error = error.__cause__
+        yield error
+
+
+def differentiate(results: Any, times: int) -> None:
+    """Backward from every tensor in `results` that can be differentiated; each element gets a gradient of its own."""
+    roots = list({id(t): t for t in tensors_in(results) if not t.stop_gradient}.values())
+    seeds = [d2s.to_tensor(np.arange(1, t.size + 1, dtype=str(t.dtype)).reshape(t.shape) / 2) for t in roots]
+    for left in reversed(range(times)):
+        if roots:
+            d2s.autograd.backward(roots, seeds, retain_graph=left > 0)
+
+
+def map_leaves(tree: Any, made: dict[Leaf, Any]) -> Any:
+    """`tree` with tensors in place of leaves."""
+    if isinstance(tree, Leaf):
+        if tree not in made:
+            made[tree] = tree.make()
+        return made[tree]
+    if isinstance(tree, list):
+        return [map_leaves(part, made) for part in tree]
+    if isinstance(tree, tuple):
+        parts = [map_leaves(part, made) for part in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    if isinstance(tree, dict):
+        return {key: map_leaves(part, made) for key, part in tree.items()}
+    return tree
+
+
+def tensors_in(tree: Any) -> Iterator[Any]:
+    """The tensors in nested containers and dataclasses."""
+    if isinstance(tree, d2s.Tensor):
+        yield tree
+    elif isinstance(tree, list | tuple | set):
+        for part in tree:
+            yield from tensors_in(part)
+    elif isinstance(tree, dict):
+        yield from tensors_in(list(tree.values()))
+    elif is_dataclass(tree) and not isinstance(tree, type):
+        yield from tensors_in(vars(tree))
+
+
+class Names:
+    """Gives each tensor object a number, arguments first: two results that are one object get the same."""
+
+    def __init__(self, args: Any) -> None:
+        self._known: dict[int, int] = {}
+        self._kept: list[Any] = []
+        for tensor in tensors_in(args):
+            self.of(tensor)
+
+    def of(self, tensor: Any) -> int:
+        self._kept.append(tensor)
+        return self._known.setdefault(id(tensor), len(self._known))
+
+
+def plain(tree: Any, names: Names) -> Any:
+    """A value as nested plain values that compare bit by bit."""
+    if isinstance(tree, d2s.Tensor):
+        array = tree.numpy()
+        return "Tensor", names.of(tree), str(array.dtype), array.shape, repr(array.tolist()), tree.stop_gradient
+    if isinstance(tree, np.ndarray | np.generic):
+        return "array", str(tree.dtype), tree.shape, repr(tree.tolist())
+    if isinstance(tree, list | tuple):
+        return type(tree).__name__, [plain(part, names) for part in tree]
+    if isinstance(tree, set):
+        return "set", sorted((plain(part, names) for part in tree), key=repr)
+    if isinstance(tree, dict):
+        return "dict", [(key, plain(part, names)) for key, part in tree.items()]
+    if isinstance(tree, BaseException):
+        return type(tree).__name__, plain(tree.args, names)
+    if isinstance(tree, bool | int | float | complex | str | bytes | None):
+        return type(tree).__name__, repr(tree)
+    if hasattr(tree, "__dict__") and not callable(tree):
+        return type(tree).__qualname__, plain(vars(tree), names)
+    return type(tree).__qualname__
