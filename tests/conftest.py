@@ -12,6 +12,12 @@ import pytest
 import d2s
 from d2s.core.interpreter import state
 from d2s.core.op import OP_TABLE
+from d2s.static.executor import BACKWARD_CHECKS, FORWARD_CHECKS
+from d2s.static.verify import verify, verify_backward
+
+# Every Program that a test traces is checked.
+FORWARD_CHECKS.append(verify)
+BACKWARD_CHECKS.append(verify_backward)
 
 for name, examples in {"dev": 20, "ci": 100, "nightly": 2000}.items():
     hypothesis.settings.register_profile(name, max_examples=examples, deadline=None)

@@ -14,6 +14,10 @@ from d2s.static.program import Block, Program, Value
 
 _numbers = itertools.count()
 
+# Called with every Program before it is compiled, and with every backward of it; the test suite puts `verify` here.
+FORWARD_CHECKS: list[Callable[[Program], None]] = []
+BACKWARD_CHECKS: list[Callable[[Program, Program], None]] = []
+
 
 class Compiled:
     """A Program as functions: forward at once, backward on demand for what is reached and wanted.
@@ -54,6 +58,8 @@ class Compiled:
             records = _records(plan.program)
             self.read_tensors = tuple(i for i, value in enumerate(self.tensors) if value in plan.inputs_read)
             self.read_outputs = frozenset(i for i, value in enumerate(program.outputs) if value in plan.inputs_read)
+        for check in FORWARD_CHECKS:
+            check(program)
         source = forward_source(
             "forward", program.block, self.saved, records, program.outputs, self.tensors, hook_points)
         self.forward_source = source
@@ -78,6 +84,8 @@ class Compiled:
         return append_backward(self.program, self.edges, reached, wanted, captured)
 
     def _backward_function(self, plan: BackwardPlan) -> Callable[..., Any]:
+        for check in BACKWARD_CHECKS:
+            check(plan.program, self.program)
         # The run keeps what the largest backward needs; a smaller one unpacks the same.
         source = backward_source(
             "backward", plan.program.block, self.program.block, self.saved or plan.saved, self.program.outputs,

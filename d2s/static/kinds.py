@@ -1,0 +1,89 @@
+"""The built-in operators of Programs: what is not an op of the op table, and what each means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """
+    A kind of built-in operator.
+
+    Attributes
+    ----------
+    inputs, outputs : str
+        Which values it takes and gives, as regular expression over one letter per value: t for a tensor, o for
+        another Python object.
+    meaning : str
+    effect : bool
+        True if every operator of this kind must carry the effect flag.
+    attrs : tuple of str
+        Attributes that it must have.
+    blocks : int
+        How many blocks it owns.
+    alike : int or None
+        Number of the input that the first output has the spec of.
+    ends : bool
+        True if it leaves the Program, so that nothing may follow it in its block.
+    """
+
+    inputs: str
+    outputs: str
+    meaning: str
+    effect: bool = False
+    attrs: tuple[str, ...] = ()
+    blocks: int = 0
+    alike: int | None = None
+    ends: bool = False
+
+
+KINDS: dict[str, Kind] = {
+    # Control flow.
+    "cond": Kind("o", ".*", "runs the first block if the input is true, else the second; gives that block's outputs",
+                 effect=True, blocks=2),
+    "while": Kind(".*", ".*", "while the first block gives true, runs the second; blocks start from what it carries",
+                  effect=True, blocks=2),
+    "reversed_turns": Kind(".*", ".*", "runs its block for every turn that a loop has recorded, last one first",
+                           effect=True, attrs=("of", "record"), blocks=1),
+    "return": Kind("", "", "ends the run with a result", effect=True, attrs=("result",), ends=True),
+    "raise": Kind("", "", "ends the run with an exception", effect=True, attrs=("error",), ends=True),
+    "branch_of": Kind("o", "o", "which branch a `cond` has recorded"),
+    "check_bound": Kind(".", ".", "its input, or UnboundLocalError if a user's variable is unbound on the path taken",
+                        effect=True, attrs=("name",), alike=0),
+    # Python functions.
+    "python": Kind("", ".", "calls a Python function", attrs=("call",)),
+    "py_func": Kind("t*", "t*", "calls a Python function on tensors, with a backward function of its own",
+                    effect=True, attrs=("function",)),
+    "py_layer": Kind("t*", "ot*", "runs the forward of a PyLayer; gives its context and its outputs",
+                     effect=True, attrs=("layer", "args", "kwargs")),
+    "py_layer_backward": Kind("o.*", "t*", "runs the backward of a PyLayer", effect=True,
+                              attrs=("layer", "outputs", "inputs")),
+    "backward": Kind("", "", "runs backward from a tensor, there and then", effect=True, attrs=("call",)),
+    # Between tensors and Python objects.
+    "constant": Kind("t", "t", "a tensor that is known while the Program is built", alike=0),
+    "size": Kind("t", "o", "size of one axis", attrs=("axis",)),
+    "item": Kind("t", "o", "one element as Python number", attrs=("index",)),
+    "array_of": Kind("t", "o", "the NumPy array of a tensor"),
+    "to_array": Kind("o", "t", "a 0-d tensor of a Python number", attrs=("dtype",)),
+    "materialise": Kind("t", "o", "the Tensor object of a value: the caller's own, or one made in this run"),
+    "reload": Kind("o", "t", "the values that a Tensor object has now", effect=True),
+    # Gradients that start, stop or are looked at.
+    "leaf": Kind("t", "to", "a leaf made in this run, and its Tensor", effect=True, alike=0),
+    "stop_gradient": Kind("t", "t", "the same values; no gradient passes", alike=0),
+    "hook_point": Kind("t", "o", "where the hooks of a value are kept in this run", effect=True),
+    "register_hook": Kind("o", "o", "registers a gradient hook; gives the handle", effect=True,
+                          attrs=("target", "hook")),
+    # In backward.
+    "call_hooks": Kind("to?", "t", "the complete gradient of a value after its hooks", effect=True, alike=0),
+    "accumulate": Kind("t", "", "sends a contribution to an edge that leaves the Program", effect=True,
+                       attrs=("edge", "name", "certain")),
+    "accumulate_leaf": Kind("ot", "", "adds the gradient of a leaf of this run to its .grad", effect=True),
+    "arrived": Kind("", "", "says that the last contribution to an edge is in", effect=True, attrs=("edge", "name")),
+    "is_present": Kind("t+", "o", "true if one of the gradients is there"),
+    "zeros_like": Kind("t", "t", "zeros in the shape of a value", alike=0),
+    "or_zeros": Kind("tt", "t", "a gradient, or zeros in the shape of its value if it is absent", alike=1),
+    "add_present": Kind("tt", "t", "the sum of two gradients of which either may be absent"),
+    "modified_in_place": Kind("", "", "refuses to go on: a saved value has been written to", effect=True,
+                              attrs=("op", "value")),
+}
