@@ -7,26 +7,25 @@ import functools
 import inspect
 import logging
 import threading
-import weakref
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-import numpy as np
-
-from d2s.core.interpreter import state, use_interpreter
-from d2s.core.spec import default_dtype
-from d2s.core.structure import STRUCTURE
-from d2s.errors import D2SError, SourceError
-from d2s.jit.run_program import CallNode, Run
+from d2s.core.interpreter import state
+from d2s.errors import D2SError, SourceError, TracingError, UnsupportedSyntaxError
+from d2s.jit.cache import ProgramCache, cache_of
+from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.signature import check_arguments
 from d2s.jit.trace import Traced, trace
 from d2s.nn.layer import Layer
 from d2s.operators import conversion, policy
 from d2s.operators.tracer import Tracer
-from d2s.static.executor import note_user_line
 from d2s.static.program import Program
 from d2s.transpiler.convert import JIT_PASSES, prepare
+
+# More traces of one function than this are worth a warning.
+MAX_SILENT_TRACES = 8
 
 logger = logging.getLogger("d2s.jit")
 
@@ -37,119 +36,6 @@ def enable_to_static(enable: bool) -> None:
     """Switch static mode on or off for the whole process; off, converted functions run eagerly."""
     global _enabled
     _enabled = bool(enable)
-
-
-class ConcreteProgram:
-    """One compiled Program of a function: for one structure of arguments and one state of what it read.
-
-    Attributes
-    ----------
-    main_program : Program
-    inputs, outputs, parameters : list
-        What the Program reads and returns.
-    """
-
-    def __init__(self, traced: Traced, grad_mode: bool) -> None:
-        self.traced = traced
-        self.grad_mode = grad_mode
-        self.dtype = default_dtype()
-        self._check = traced.guards.live_check()
-        self._check_structure = traced.guards.structural_check()
-        self._structure_version = -1
-
-    @property
-    def main_program(self) -> Program:
-        """The Program, printable."""
-        return self.traced.compiled.program
-
-    @property
-    def inputs(self) -> list[Any]:
-        """Inputs of the Program, captured tensors included."""
-        return list(self.main_program.inputs)
-
-    @property
-    def outputs(self) -> list[Any]:
-        """Tensors that leave the Program and can be differentiated."""
-        return list(self.main_program.outputs)
-
-    @property
-    def parameters(self) -> list[Any]:
-        """Tensors from outside that the Program reads and that require a gradient."""
-        return [tensor for tensor in self.traced.tensors if not tensor.stop_gradient]
-
-    def matches(self, args: dict[str, Any]) -> bool:
-        """True if this Program may run for these arguments."""
-        if self.grad_mode is not state.grad_enabled or self.dtype is not default_dtype() or not self._check(args):
-            return False
-        version = STRUCTURE.version
-        if version != self._structure_version:
-            if not self._check_structure(args):
-                return False
-            self._structure_version = version
-        return True
-
-    def run(self, args: dict[str, Any]) -> Any:
-        """Run the Program."""
-        traced = self.traced
-        given = traced.fetch(args)
-        compiled = traced.compiled
-        tensors = given[: traced.tensor_count]
-        node = CallNode(compiled, tensors) if compiled.reachable else Run(tensors)
-        arrays = [tensor.data for tensor in tensors]
-        try:
-            with np.errstate(all="ignore"):
-                return compiled.forward(node, *arrays, *given[traced.tensor_count :])
-        except Exception as error:
-            note_user_line(error, compiled.forward)
-            raise
-
-
-class ProgramCache:
-    """The Programs of one function, or of one function of one object; the one used last first."""
-
-    def __init__(self) -> None:
-        self._programs: list[ConcreteProgram] = []
-        self._last: ConcreteProgram | None = None
-
-    def __len__(self) -> int:
-        return len(self._programs)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> ProgramCache:
-        return ProgramCache()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ProgramCache, ()
-
-    def find(self, args: dict[str, Any]) -> ConcreteProgram | None:
-        """The Program for these arguments, if there is one."""
-        for position, program in enumerate(self._programs):
-            if program.matches(args):
-                if position:
-                    self._programs.insert(0, self._programs.pop(position))
-                return program
-        return None
-
-    def add(self, program: ConcreteProgram) -> None:
-        """Enter a Program."""
-        self._programs.insert(0, program)
-        self._last = program
-
-    def last(self) -> ConcreteProgram:
-        """The Program traced last."""
-        if self._last is None:
-            raise LookupError("the function has not been called yet")
-        return self._last
-
-    def concrete_programs(self) -> list[ConcreteProgram]:
-        """All Programs."""
-        return list(self._programs)
-
-    def clear(self) -> None:
-        """Forget all Programs."""
-        self._programs.clear()
-
-
-_CACHES = "__d2s_programs__"
 
 
 class StaticFunction:
@@ -185,7 +71,7 @@ class StaticFunction:
     def _bound_to(self, instance: Any) -> StaticFunction:
         bound = copy.copy(self)
         bound._instance = instance
-        bound._own_cache = _caches_of(instance, self)
+        bound._own_cache = cache_of(instance, self._function)
         return bound
 
     @property
@@ -267,19 +153,35 @@ class StaticFunction:
         return bound
 
     def _trace(self, bound: dict[str, Any]) -> ConcreteProgram:
+        cache = self._own_cache
         with self._lock:
-            cached = self._own_cache.find(bound)
+            cached = cache.find(bound)
             if cached is not None:
                 return cached
-            traced = trace(self._function, self._signature, bound, self.__name__)
-            program = ConcreteProgram(traced, state.grad_enabled)
-            if len(self._own_cache):
-                logger.info("%s is traced again: %s", self.__qualname__, self._why(bound))
-            self._own_cache.add(program)
+            why = cache.note_retrace(bound)
+            if why:
+                logger.info("%s is traced again: %s", self.__qualname__, why)
+            if cache.traces == MAX_SILENT_TRACES:
+                warnings.warn(
+                    f"{self.__qualname__} has been traced {cache.traces + 1} times, the last time because {why}; "
+                    "pass what changes as a Tensor, or give an input_spec",
+                    RuntimeWarning, stacklevel=3,
+                )
+            program = ConcreteProgram(self._traced(bound), state.grad_enabled)
+            cache.add(program)
             return program
 
-    def _why(self, bound: dict[str, Any]) -> str:
-        return self._own_cache.concrete_programs()[0].traced.guards.broken(bound)
+    def _traced(self, bound: dict[str, Any]) -> Traced:
+        """A trace in which numbers that keep changing are inputs, unless they steer Python."""
+        cache = self._own_cache
+        arguments = (self._function, self._signature, bound, self.__name__)
+        if cache.numbers:
+            try:
+                return trace(*arguments, frozenset(cache.numbers))
+            except (TracingError, UnsupportedSyntaxError):
+                cache.numbers.clear()
+                cache.changed.clear()
+        return trace(*arguments)
 
     # --- looking -----------------------------------------------------------------------------------------------
 
@@ -319,44 +221,6 @@ class StaticFunction:
     def outputs(self) -> list[Any]:
         """Outputs of the Program traced last."""
         return self.concrete_program.outputs
-
-
-def _caches_of(instance: Any, function: StaticFunction) -> ProgramCache:
-    """The cache of `function` for one object; it lives in the object, so it goes with it."""
-    holder = getattr(instance, "__dict__", None)
-    if holder is None:
-        return _slotted.setdefault(instance, {}).setdefault(function._function, ProgramCache())
-    caches = holder.get(_CACHES)
-    if caches is None:
-        caches = holder[_CACHES] = Caches()
-    found: ProgramCache = caches.of(function._function)
-    return found
-
-
-_slotted: weakref.WeakKeyDictionary[Any, dict[Any, ProgramCache]] = weakref.WeakKeyDictionary()
-
-
-class Caches:
-    """Program caches of one object, by function; a copy of the object starts with none."""
-
-    def __init__(self) -> None:
-        self._by_function: dict[Callable[..., Any], ProgramCache] = {}
-
-    def of(self, function: Callable[..., Any]) -> ProgramCache:
-        """The cache for one function, made on demand."""
-        return self._by_function.setdefault(function, ProgramCache())
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Caches:
-        return Caches()
-
-    def __copy__(self) -> Caches:
-        return Caches()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Caches, ()
-
-    def __iter__(self) -> Iterator[ProgramCache]:
-        return iter(self._by_function.values())
 
 
 def _plain_function(function: Callable[..., Any]) -> FunctionType:

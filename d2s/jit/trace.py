@@ -42,10 +42,16 @@ class Traced:
     tensors: tuple[Any, ...]
 
 
-def trace(function: Callable[..., Any], signature: inspect.Signature, bound: dict[str, Any], name: str) -> Traced:
-    """Trace `function` for the arguments `bound` (by parameter name)."""
+def trace(
+    function: Callable[..., Any], signature: inspect.Signature, bound: dict[str, Any], name: str,
+    numbers: frozenset[tuple[Any, ...]] = frozenset(),
+) -> Traced:
+    """Trace `function` for the arguments `bound` (by parameter name).
+
+    `numbers` holds the identities of paths at which Python numbers are inputs of the Program.
+    """
     program = Program(name)
-    tracer = Tracer(program)
+    tracer = Tracer(program, numbers)
     assert isinstance(function, FunctionType)
     converted = conversion.converted_for_tracing(function)
     assert converted is not None

@@ -7,6 +7,7 @@ identity: they are inputs, found by path on each call.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CellType
@@ -30,6 +31,11 @@ class Source:
         raise NotImplementedError
 
     @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells this path from others, by the identity of the objects it starts from."""
+        raise NotImplementedError
+
+    @property
     def by_type(self) -> bool:
         """True if objects at this path may be others of the same type on each call (arguments and what they hold)."""
         return False
@@ -48,6 +54,10 @@ class Argument(Source):
     def by_type(self) -> bool:
         return True
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return ("argument", self.name)
+
     def __str__(self) -> str:
         return f"argument {self.name}"
 
@@ -61,6 +71,10 @@ class Global(Source):
 
     def expression(self, names: GuardNames) -> str:
         return f"{names.of(self.namespace)}[{self.name!r}]"
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return ("global", id(self.namespace), self.name)
 
     def __str__(self) -> str:
         return f"global {self.name}"
@@ -76,6 +90,10 @@ class Cell(Source):
     def expression(self, names: GuardNames) -> str:
         return f"{names.of(self.cell)}.cell_contents"
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return ("cell", id(self.cell))
+
     def __str__(self) -> str:
         return f"closure variable {self.name}"
 
@@ -89,8 +107,13 @@ class Constant(Source):
     def expression(self, names: GuardNames) -> str:
         return names.of(self.value)
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return ("object", id(self.value))
+
     def __str__(self) -> str:
-        return repr(self.value)
+        name = getattr(self.value, "__qualname__", None) or getattr(self.value, "__name__", None)
+        return str(name) if name else f"{type(self.value).__name__} object"
 
 
 @dataclass(frozen=True)
@@ -106,6 +129,10 @@ class Attribute(Source):
     @property
     def by_type(self) -> bool:
         return self.base.by_type
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return (*self.base.identity, "attribute", self.name)
 
     def __str__(self) -> str:
         return f"{self.base}.{self.name}"
@@ -125,6 +152,10 @@ class Item(Source):
     @property
     def by_type(self) -> bool:
         return self.base.by_type
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return (*self.base.identity, "item", type(self.key), self.key)
 
     def __str__(self) -> str:
         return f"{self.base}[{self.key!r}]"
@@ -295,22 +326,22 @@ class GuardSet:
         check: Callable[[dict[str, Any]], bool] = namespace["check"]
         return check
 
-    def broken(self, args: dict[str, Any]) -> str:
-        """The first condition that does not hold now, in words."""
+    def broken(self, args: dict[str, Any]) -> tuple[Source, str] | None:
+        """The first condition that does not hold now: the path, and in words what was read there and what is now."""
         namespace = self._names.namespace | _HELPERS | {"args": args}
         for condition, guard in self.guards.items():
-            try:
-                holds = eval(condition, namespace)
-            except _UNREADABLE:
-                holds = False
-            if not holds:
-                try:
-                    now = eval(guard.source.expression(self._names), namespace)
-                    shown = str(now.spec) if isinstance(now, TensorBase) else repr(now)  # type: ignore[attr-defined]
-                except _UNREADABLE:
-                    shown = "missing"
-                return f"{guard.source} changed from {guard.shown} to {shown}"
-        return "grad mode or default dtype changed"
+            if not _evaluates(condition, namespace, False):
+                now = _evaluates(guard.source.expression(self._names), namespace, "missing")
+                shown = str(now.spec) if isinstance(now, TensorBase) else reprlib.repr(now)  # type: ignore[attr-defined]
+                return guard.source, f"{guard.source} changed from {guard.shown} to {shown}"
+        return None
+
+
+def _evaluates(expression: str, namespace: dict[str, Any], otherwise: Any) -> Any:
+    try:
+        return eval(expression, namespace)
+    except _UNREADABLE:
+        return otherwise
 
 
 def fetcher(sources: Sequence[Source]) -> Callable[[dict[str, Any]], tuple[Any, ...]]:

@@ -1,0 +1,80 @@
+"""One compiled Program of a function, and when it may run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import state
+from d2s.core.spec import default_dtype
+from d2s.core.structure import STRUCTURE
+from d2s.jit.run_program import CallNode, Run
+from d2s.jit.trace import Traced
+from d2s.static.executor import note_user_line
+from d2s.static.program import Program
+
+
+class ConcreteProgram:
+    """One compiled Program of a function: for one structure of arguments and one state of what it read.
+
+    Attributes
+    ----------
+    main_program : Program
+    inputs, outputs, parameters : list
+        What the Program reads and returns.
+    """
+
+    def __init__(self, traced: Traced, grad_mode: bool) -> None:
+        self.traced = traced
+        self.grad_mode = grad_mode
+        self.dtype = default_dtype()
+        self._check = traced.guards.live_check()
+        self._check_structure = traced.guards.structural_check()
+        self._structure_version = -1
+
+    @property
+    def main_program(self) -> Program:
+        """The Program, printable."""
+        return self.traced.compiled.program
+
+    @property
+    def inputs(self) -> list[Any]:
+        """Inputs of the Program, captured tensors included."""
+        return list(self.main_program.inputs)
+
+    @property
+    def outputs(self) -> list[Any]:
+        """Tensors that leave the Program and can be differentiated."""
+        return list(self.main_program.outputs)
+
+    @property
+    def parameters(self) -> list[Any]:
+        """Tensors from outside that the Program reads and that require a gradient."""
+        return [tensor for tensor in self.traced.tensors if not tensor.stop_gradient]
+
+    def matches(self, args: dict[str, Any]) -> bool:
+        """True if this Program may run for these arguments."""
+        if self.grad_mode is not state.grad_enabled or self.dtype is not default_dtype() or not self._check(args):
+            return False
+        version = STRUCTURE.version
+        if version != self._structure_version:
+            if not self._check_structure(args):
+                return False
+            self._structure_version = version
+        return True
+
+    def run(self, args: dict[str, Any]) -> Any:
+        """Run the Program."""
+        traced = self.traced
+        given = traced.fetch(args)
+        compiled = traced.compiled
+        tensors = given[: traced.tensor_count]
+        node = CallNode(compiled, tensors) if compiled.reachable else Run(tensors)
+        arrays = [tensor.data for tensor in tensors]
+        try:
+            with np.errstate(all="ignore"):
+                return compiled.forward(node, *arrays, *given[traced.tensor_count :])
+        except Exception as error:
+            note_user_line(error, compiled.forward)
+            raise
