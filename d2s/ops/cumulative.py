@@ -11,7 +11,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
-from d2s.core.spec import TensorSpec, as_dtype
+from d2s.core.spec import DType, TensorSpec, as_dtype
 from d2s.ops.annotations import Array, Axis, Tensor, multiply_reduce
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
@@ -23,13 +23,17 @@ from d2s.ops.shape import moveaxis, reshape, unsqueeze
 
 
 def _infer_prod(x: TensorSpec, *, axis: tuple[int, ...] | None = None, keepdim: bool = False) -> TensorSpec:
-    return TensorSpec(reduced_shape(x.shape, axis_indices(axis, x.ndim), keepdim), sum_dtype(x.dtype))
+    return TensorSpec(reduced_shape(x.shape, axis_indices(axis, x.ndim), keepdim), _product_dtype(x.dtype))
+
+
+def _product_dtype(dtype: DType) -> DType:
+    return np.dtype("int64") if dtype.kind == "b" else dtype
 
 
 @define_op("prod", infer=_infer_prod, saves=("x",))
 def prod_op(x: Array, *, axis: tuple[int, ...] | None = None, keepdim: bool = False) -> Any:
-    """Product; integers and bools multiply in int64."""
-    return multiply_reduce(x, axis=axis, dtype=sum_dtype(x.dtype), keepdims=keepdim)
+    """Product; bools multiply in int64."""
+    return multiply_reduce(x, axis=axis, dtype=_product_dtype(x.dtype), keepdims=keepdim)
 
 
 def _gradient_of_prod(g: Tensor, x: Tensor, axis: tuple[int, ...] | None, keepdim: bool) -> Tensor:
@@ -67,12 +71,17 @@ def _gradient_of_others(g: Tensor, x: Tensor) -> Tensor:
 product_of_others_op.vjp(lambda g, out, x: _gradient_of_others(g, x))
 
 
-def _infer_running(x: TensorSpec, *, axis: int, reverse: bool = False) -> TensorSpec:
+def _infer_cumsum(x: TensorSpec, *, axis: int, reverse: bool = False) -> TensorSpec:
     axis_index(axis, x.ndim)
     return TensorSpec(x.shape, sum_dtype(x.dtype))
 
 
-@define_op("cumsum", infer=_infer_running)
+def _infer_cumprod(x: TensorSpec, *, axis: int) -> TensorSpec:
+    axis_index(axis, x.ndim)
+    return TensorSpec(x.shape, _product_dtype(x.dtype))
+
+
+@define_op("cumsum", infer=_infer_cumsum)
 def cumsum_op(x: Array, *, axis: int, reverse: bool = False) -> Array:
     """Sums of the elements up to each one; from each one on if reversed."""
     dtype = sum_dtype(x.dtype)
@@ -86,10 +95,10 @@ def cumsum_op(x: Array, *, axis: int, reverse: bool = False) -> Array:
 cumsum_op.vjp(lambda g, out, x, *, axis, reverse=False: bind(cumsum_op, g, axis=axis, reverse=not reverse))
 
 
-@define_op("cumprod", infer=_infer_running, saves=("x",))
+@define_op("cumprod", infer=_infer_cumprod, saves=("x",))
 def cumprod_op(x: Array, *, axis: int) -> Array:
     """Products of the elements up to each one."""
-    dtype = sum_dtype(x.dtype)
+    dtype = _product_dtype(x.dtype)
     return np.cumprod(x, axis, dtype) if x.ndim else x.astype(dtype)
 
 
@@ -111,7 +120,7 @@ cumprod_op.vjp(lambda g, out, x, *, axis: _gradient_of_cumprod(g, x, axis))
 def prod(
     x: Tensor, axis: Axis = None, keepdim: bool = False, dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """Product over axes; see `sum`."""
+    """Product over axes; see `sum`.  Integers keep their dtype, bools multiply in int64."""
     x = tensor_or_array(x) if dtype is None else cast(x, as_dtype(dtype))
     return bind(prod_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
 

@@ -138,8 +138,7 @@ def _eigh_gradient(g: Any, out: Any) -> Tensor:
     (g_values, g_vectors), (values, vectors) = g, out
     inner = matmul(vectors, g_vectors, True, False) * _one_over_differences(values) + diag_embed(g_values)
     full = matmul(matmul(vectors, inner), vectors, False, True)
-    # Only the lower triangle of x is read: what belongs above goes below.
-    return tril(full) + tril(_transposed(full), -1)
+    return (full + _transposed(full)) * 0.5
 
 
 eigh_op.vjp(lambda g, out, x: _eigh_gradient(g, out))

@@ -1,4 +1,4 @@
-"""``x[...]`` and ``x[...] = value``, with every kind of index that NumPy has.
+"""``x[...]`` and ``x[...] = value``, with every kind of index that NumPy has; see `Index.steps` for one difference.
 
 The index of an op is a *template*: a tuple of ints, slices, None, Ellipsis, and `IndexInput(k)` where the k-th index
 tensor goes.  Index tensors (ints or a bool mask) are inputs of the op, so that they may be known at run time only.
@@ -15,14 +15,14 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
-from d2s.core.spec import Dim, Shape, Size, TensorSpec, broadcast_shapes
+from d2s.core.spec import Dim, Shape, Size, TensorSpec, broadcast_shapes, spec_of
 from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
-from d2s.ops.axes import is_symbolic, size_argument
+from d2s.ops.axes import is_symbolic, size_argument, sizes_agree
 from d2s.ops.casting import cast
 from d2s.ops.joining import stack
 from d2s.ops.promotion import as_dtype_of, tensor_or_array
-from d2s.ops.shape import unsqueeze
+from d2s.ops.shape import reshape
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +174,9 @@ def _infer_setitem(x: TensorSpec, value: TensorSpec, *tensors: TensorSpec, index
     target = indexed_shape(x.shape, index, tensors)
     if value.dtype != x.dtype:
         raise DTypeError(f"cannot write {value.dtype.name} into a tensor of {x.dtype.name}")
-    surplus = max(value.ndim - len(target), 0)
-    fits = all(size == 1 for size in value.shape[:surplus]) and all(
-        size == 1 or size == wanted or isinstance(size, Dim) or isinstance(wanted, Dim)
-        for size, wanted in zip(reversed(value.shape[surplus:]), reversed(target), strict=False)
+    fits = value.ndim <= len(target) and all(
+        size == 1 or sizes_agree(size, wanted)
+        for size, wanted in zip(reversed(value.shape), reversed(target), strict=False)
     )
     if not fits:
         raise ShapeError(f"cannot write a value of shape {list(value.shape)} into a part of shape {list(target)}")
@@ -188,9 +187,6 @@ def _infer_setitem(x: TensorSpec, value: TensorSpec, *tensors: TensorSpec, index
 def setitem_op(x: Array, value: Array, *tensors: Array, index: Template) -> Array:
     """A copy of `x` with `value` written at `index`."""
     result = np.array(x)
-    if value.size == 1:
-        # NumPy does not write an array of one element to a single place.
-        value = value.reshape(())
     try:
         result[filled(index, tensors)] = value
     except IndexError as error:
@@ -212,25 +208,73 @@ def written_last_op(*tensors: Array, index: Template, shape: tuple[int, ...]) ->
     return writer[place] == numbers
 
 
-def _gradient_of_value(g: Tensor, value: Any, tensors: Sequence[Any], index: Template) -> Tensor:
+def _gradient_of_value(g: Tensor, tensors: Sequence[Any], index: Template) -> Tensor:
     picked = bind(getitem_op, g, *tensors, index=index)
     if any(tensor.dtype.kind != "b" and tensor.ndim for tensor in tensors):
         picked = picked * cast(bind(written_last_op, *tensors, index=index, shape=tuple(g.shape)), g.dtype)
-    surplus = value.ndim - picked.ndim
-    return unsqueeze(picked, range(surplus)) if surplus > 0 else picked
+    return picked
 
 
 setitem_op.vjp(
     lambda g, out, x, value, *tensors, index: bind(setitem_op, g, g.dtype.type(0), *tensors, index=index),
-    lambda g, out, x, value, *tensors, index: _gradient_of_value(g, value, tensors, index),
+    lambda g, out, x, value, *tensors, index: _gradient_of_value(g, tensors, index),
 )
 
 
 # --- from Python's index to a template -----------------------------------------------------------------------------
 
 
-def template_of(index: Any) -> tuple[Template, list[Any]]:
-    """An index as the user wrote it, as template and index tensors.
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A template with its index tensors."""
+
+    template: Template
+    tensors: tuple[Any, ...] = ()
+
+    def is_single(self, part: Any) -> bool:
+        """True for a part that picks one place of one axis: an int, or a 0-d tensor of ints."""
+        if type(part) is IndexInput:
+            tensor = self.tensors[part.position]
+            return not tensor.ndim and tensor.dtype.kind != "b"
+        return isinstance(part, int) or is_symbolic(part)
+
+    def steps(self) -> tuple[Index, ...]:
+        """
+        The index as NumPy has to be asked for it: in one step, or the single places first and then the rest.
+
+        To NumPy an int beside index tensors is one of them: ``x[0, :, [1, 2]]`` has the axis of the list in front.  To
+        Paddle and PyTorch it picks a part first, and the list stays where it stands.
+        """
+        singles = [self.is_single(part) for part in self.template]
+        if not any(singles) or not any(
+            type(part) is IndexInput and not single for part, single in zip(self.template, singles, strict=True)
+        ):
+            return (self,)
+        first: list[Any] = []
+        rest: list[Any] = []
+        for part, single in zip(self.template, singles, strict=True):
+            if single:
+                first.append(part)
+                continue
+            rest.append(part)
+            if part is Ellipsis:
+                first.append(part)
+            elif part is not None:
+                shown = _spec(self.tensors[part.position]) if type(part) is IndexInput else part
+                first += [slice(None)] * _axes_consumed(shown)
+        return self._renumbered(first), self._renumbered(rest)
+
+    def _renumbered(self, parts: list[Any]) -> Index:
+        tensors: list[Any] = []
+        for place, part in enumerate(parts):
+            if type(part) is IndexInput:
+                parts[place] = IndexInput(len(tensors))
+                tensors.append(self.tensors[part.position])
+        return Index(tuple(parts), tuple(tensors))
+
+
+def index_of(index: Any) -> Index:
+    """An index as the user wrote it.
 
     Raises
     ------
@@ -238,7 +282,7 @@ def template_of(index: Any) -> tuple[Template, list[Any]]:
         If a part is neither int, slice, None, Ellipsis, bool nor a tensor, array or list of ints or bools.
     """
     if type(index) is int:
-        return (index,), []
+        return Index((index,))
     template: list[Any] = []
     tensors: list[Any] = []
     for part in index if isinstance(index, tuple) else (index,):
@@ -251,7 +295,7 @@ def template_of(index: Any) -> tuple[Template, list[Any]]:
         else:
             template.append(IndexInput(len(tensors)))
             tensors.append(_index_tensor(part))
-    return tuple(template), tensors
+    return Index(tuple(template), tuple(tensors))
 
 
 def _bound(bound: Any) -> Any:
@@ -275,10 +319,34 @@ def _index_tensor(part: Any) -> Any:
     return part
 
 
+def _spec(value: Any) -> TensorSpec:
+    spec: TensorSpec = value.spec if is_tensor(value) else spec_of(value)
+    return spec
+
+
+def _read(x: Tensor, index: Index) -> Tensor:
+    return bind(getitem_op, x, *index.tensors, index=index.template)
+
+
+def _written(x: Tensor, index: Index, value: Any) -> Tensor:
+    """A copy of `x` with `value` written at `index`, which takes one step."""
+    sizes = _spec(value).shape
+    if sizes and sizes[0] == 1:
+        # Axes of size 1 in front of those of the part written do not count.
+        target = indexed_shape(x.spec.shape, index.template, [_spec(tensor) for tensor in index.tensors])
+        surplus = sizes[: max(len(sizes) - len(target), 0)]
+        if surplus and all(size == 1 for size in surplus):
+            value = reshape(value, value.shape[len(surplus) :])
+    return bind(setitem_op, x, value, *index.tensors, index=index.template)
+
+
 def getitem(x: Tensor, index: Any) -> Tensor:
     """``x[index]``: a basic index gives part of the tensor, an index tensor gathers, a mask selects."""
-    template, tensors = template_of(index)
-    return bind(getitem_op, x, *tensors, index=template)
+    if type(index) is int:
+        return bind(getitem_op, x, index=(index,))
+    for step in index_of(index).steps():
+        x = _read(x, step)
+    return x
 
 
 def with_item(x: Tensor, index: Any, value: Any) -> Tensor:
@@ -303,6 +371,8 @@ def with_item(x: Tensor, index: Any, value: Any) -> Tensor:
     IndexOutOfRangeError
         If an index lies outside its axis.
     """
-    template, tensors = template_of(index)
     value = as_dtype_of(tensor_or_array(value, "the value written"), x.dtype)
-    return bind(setitem_op, x, value, *tensors, index=template)
+    first, *rest = index_of(index).steps()
+    if rest:
+        value = _written(_read(x, first), rest[0], value)
+    return _written(x, first, value)

@@ -173,23 +173,20 @@ def cross_entropy(
         input = moveaxis(input, axis, -1)
         label = moveaxis(label, axis, -1) if label.ndim == input.ndim else label
     is_hard = not soft_label and label.dtype.kind in "iu"
-    if is_hard and label_smoothing == 0.0 and weight is None and use_softmax:
-        return _plain_cross_entropy(input, label, ignore_index, reduction)
-    return _general_cross_entropy(
-        input, label, weight, ignore_index, reduction, is_hard, use_softmax, label_smoothing
-    )
-
-
-def _plain_cross_entropy(logits: Tensor, label: Tensor, ignore_index: int, reduction: str) -> Tensor:
-    is_column = label.ndim == logits.ndim
-    if is_column:
+    keeps_axis = label.ndim == input.ndim
+    if is_hard and keeps_axis:
         label = squeeze(label, -1)
-    loss = bind(softmax_cross_entropy_op, logits, label, ignore_index=ignore_index)
-    if reduction == "mean" and ignore_index >= 0:
-        return sum(loss) / sum(cast(not_equal(label, ignore_index), loss.dtype))
-    if reduction == "none" and is_column:
-        return unsqueeze(loss, -1)
-    return reduced(loss, reduction)
+    if is_hard and label_smoothing == 0.0 and weight is None and use_softmax:
+        loss = bind(softmax_cross_entropy_op, input, label, ignore_index=ignore_index)
+        if reduction == "mean" and ignore_index >= 0:
+            loss = sum(loss) / sum(cast(not_equal(label, ignore_index), loss.dtype))
+        else:
+            loss = reduced(loss, reduction)
+    else:
+        loss = _general_cross_entropy(
+            input, label, weight, ignore_index, reduction, is_hard, use_softmax, label_smoothing
+        )
+    return unsqueeze(loss, axis) if reduction == "none" and keeps_axis else loss
 
 
 def _general_cross_entropy(
@@ -200,26 +197,21 @@ def _general_cross_entropy(
     classes = input.shape[-1]
     log_probabilities = log_softmax(input) if use_softmax else log(input)
     if is_hard:
-        index = squeeze(label, -1) if label.ndim == input.ndim else label
-        valid = not_equal(index, ignore_index)
-        index = where(valid, index, 0)
+        valid = not_equal(label, ignore_index)
+        index = where(valid, label, 0)
         target = one_hot(index, classes, input.dtype)
-        counts = cast(valid, input.dtype)
-        if weight is not None:
-            counts = counts * getitem(weight, index)
     else:
-        target = cast(label, input.dtype)
-        counts = None if weight is None else sum(target * weight, -1)
+        valid, target = None, cast(label, input.dtype)
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / classes
+    counts = None if valid is None else cast(valid, input.dtype)
+    if weight is not None:
+        weights = sum(target * weight, -1)
+        counts = weights if counts is None else weights * counts
     loss = -sum(target * log_probabilities, -1)
     if counts is not None:
         loss = loss * counts
-    if reduction == "mean" and counts is not None:
-        return sum(loss) / sum(counts)
-    if reduction == "none" and (not is_hard or label.ndim == input.ndim):
-        return unsqueeze(loss, -1)
-    return reduced(loss, reduction)
+    return sum(loss) / sum(counts) if reduction == "mean" and counts is not None else reduced(loss, reduction)
 
 
 def softmax_with_cross_entropy(

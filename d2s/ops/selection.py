@@ -135,6 +135,6 @@ def nonzero_op(x: Array) -> Array:
 
 
 def nonzero(x: Tensor, as_tuple: bool = False) -> Any:
-    """Indices of the elements that are not zero: shape (number of them, axes), or one column of it per axis."""
+    """Indices of the elements that are not zero: shape (number of them, axes), or a vector per axis."""
     rows = bind(nonzero_op, x)
-    return tuple(rows[:, axis : axis + 1] for axis in range(x.ndim)) if as_tuple else rows
+    return tuple(rows[:, axis] for axis in range(x.ndim)) if as_tuple else rows

@@ -15,6 +15,7 @@ from d2s.ops.annotations import Array, Axis, Tensor, add_reduce
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal, isnan, not_equal
+from d2s.ops.decompositions import svd
 from d2s.ops.exponential import sqrt, square
 from d2s.ops.gathering import index_select
 from d2s.ops.joining import stack
@@ -22,7 +23,7 @@ from d2s.ops.promotion import floating
 from d2s.ops.reduction import any, max, mean, min, spread, sum
 from d2s.ops.rounding import abs
 from d2s.ops.selection import where
-from d2s.ops.shape import reshape, squeeze
+from d2s.ops.shape import moveaxis, reshape, squeeze, unsqueeze
 from d2s.ops.sorting import sort
 
 
@@ -101,8 +102,10 @@ def norm(
     Parameters
     ----------
     x : Tensor
-    p : float, inf, -inf or "fro", optional
-        Power; 2 (the same as "fro") if left out.  0 counts elements that are not 0.
+    p : float, inf, -inf, "fro" or "nuc", optional
+        Power; 2 if left out.  0 counts elements that are not 0.  Over two axes: the norm of a matrix, that is with 1
+        and inf the largest sum of absolute values in a column and in a row, with 2 and "nuc" the largest singular
+        value and the sum of all; "fro" (by default) is the root of the sum of squares.
     axis : int or sequence of int, optional
     keepdim : bool
 
@@ -112,6 +115,8 @@ def norm(
         The gradient of the 2-norm at 0 is 0.
     """
     x = floating(x)
+    if isinstance(axis, list | tuple) and len(axis) == 2 and p not in (None, "fro"):
+        return _matrix_norm(x, p, (axis[0], axis[1]), keepdim)
     if p is None or p == "fro" or p == 2:
         return bind(euclidean_norm_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
     if p == math.inf:
@@ -125,6 +130,21 @@ def norm(
     if not isinstance(p, int | float):
         raise DTypeError(f"norm needs a number or 'fro' as p, got {p!r}")
     return sum(abs(x) ** p, axis, keepdim=keepdim) ** (1 / p)
+
+
+def _matrix_norm(x: Tensor, p: Any, axes: tuple[int, int], keepdim: bool) -> Tensor:
+    if p not in (1, -1, 2, -2, math.inf, -math.inf, "nuc"):
+        raise DTypeError(f"the norm of a matrix is defined for p = 1, 2, inf, 'fro' and 'nuc', got {p!r}")
+    matrix = moveaxis(x, list(axes), [-2, -1])
+    if p == "nuc":
+        found = sum(svd(matrix)[1], -1)
+    else:
+        if p in (2, -2):
+            candidates = svd(matrix)[1]
+        else:
+            candidates = sum(abs(matrix), -2 if p in (1, -1) else -1)
+        found = max(candidates, -1) if p > 0 else min(candidates, -1)
+    return unsqueeze(found, sorted(axis_index(axis, x.ndim) for axis in axes)) if keepdim else found
 
 
 def dist(x: Tensor, y: Tensor, p: float = 2, name: str | None = None) -> Tensor:

@@ -429,8 +429,6 @@ def _setitem(draw: Draw) -> Case:
     index, tensors = draw(templates(shape))
     target = np.zeros(shape)[as_numpy_index(index, tensors)].shape
     value = tuple(1 if draw(st.booleans()) else size for size in target)[draw(st.integers(0, len(target))) :]
-    if draw(st.booleans()) and len(value) == len(target):
-        value = (1, *value)
     return Case([reals(draw, shape), reals(draw, value), *tensors], {"index": index})
 
 
