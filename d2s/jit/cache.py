@@ -57,14 +57,15 @@ class ProgramCache:
         """Why none of the Programs fits, in words; a number that has changed twice becomes an input."""
         if not self._programs:
             return ""
-        broken = self._programs[0].traced.guards.broken(args)
-        if broken is None:
+        change = self._programs[0].traced.guards.broken(args)
+        if change is None:
             return "grad mode or default dtype changed"
-        source, text = broken
-        self.changed[source.identity] += 1
-        if self.changed[source.identity] >= CHANGES_OF_A_NUMBER:
-            self.numbers.add(source.identity)
-        return text
+        if change.is_number:
+            path = change.guard.source.identity
+            self.changed[path] += 1
+            if self.changed[path] >= CHANGES_OF_A_NUMBER:
+                self.numbers.add(path)
+        return str(change)
 
     def last(self) -> ConcreteProgram:
         """The Program traced last."""

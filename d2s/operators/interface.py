@@ -192,6 +192,10 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         return value if tracer is None else native.unpack(tracer, value)
 
+    def matched(self, subject: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return subject if tracer is None else native.matched(tracer, subject)
+
     def mapping(self, value: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
         return value if tracer is None else native.seen(tracer, value)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.policy import is_convertible
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -106,6 +106,30 @@ def unpack(tracer: Tracer, value: Any) -> Any:
     """What ``a, b = value`` takes apart."""
     refuse_outer_iterator(tracer, value)
     return seen(tracer, value)
+
+
+def matched(tracer: Tracer, subject: Any) -> Any:
+    """What a ``match`` statement looks at: patterns ask for types and contents, which symbols cannot show."""
+    if holds_symbols(subject) or id(subject) in tracer.dirty:
+        raise TracingError(
+            "a match statement looks at a value that is known only when the Program runs", user_location(),
+            "Use if and isinstance, or keep the function eager with @d2s.jit.not_to_static.",
+        )
+    seen_subject = tracer.snapshot_deeply(subject)
+    if _holds_older_objects(tracer, seen_subject):
+        raise TracingError(
+            "a match statement looks into an object from outside", user_location(),
+            "Use if and attributes, or keep the function eager with @d2s.jit.not_to_static.",
+        )
+    return seen_subject
+
+
+def _holds_older_objects(tracer: Tracer, tree: Any) -> bool:
+    if type(tree) in (list, tuple):
+        return any(_holds_older_objects(tracer, part) for part in tree)
+    if type(tree) is dict:
+        return any(_holds_older_objects(tracer, part) for part in tree.values())
+    return tracer.is_outer(tree) and not callable(tree)
 
 
 def truth(tracer: Tracer, value: Any) -> Any:

@@ -326,15 +326,32 @@ class GuardSet:
         check: Callable[[dict[str, Any]], bool] = namespace["check"]
         return check
 
-    def broken(self, args: dict[str, Any]) -> tuple[Source, str] | None:
-        """The first condition that does not hold now: the path, and in words what was read there and what is now."""
+    def broken(self, args: dict[str, Any]) -> Change | None:
+        """The first condition that does not hold now."""
         namespace = self._names.namespace | _HELPERS | {"args": args}
         for condition, guard in self.guards.items():
             if not _evaluates(condition, namespace, False):
                 now = _evaluates(guard.source.expression(self._names), namespace, "missing")
-                shown = str(now.spec) if isinstance(now, TensorBase) else reprlib.repr(now)  # type: ignore[attr-defined]
-                return guard.source, f"{guard.source} changed from {guard.shown} to {shown}"
+                return Change(guard, now)
         return None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A condition that does not hold any more, and what is there now."""
+
+    guard: Guard
+    now: Any
+
+    @property
+    def is_number(self) -> bool:
+        """True if a Python number has become another one of its type."""
+        before = self.guard.operands[0] if self.guard.operands else None
+        return type(self.now) in (int, float) and type(self.now) is type(before)
+
+    def __str__(self) -> str:
+        shown = str(self.now.spec) if isinstance(self.now, TensorBase) else reprlib.repr(self.now)  # type: ignore[attr-defined]
+        return f"{self.guard.source} changed from {self.guard.shown} to {shown}"
 
 
 def _evaluates(expression: str, namespace: dict[str, Any], otherwise: Any) -> Any:

@@ -250,6 +250,15 @@ class Tracer(StaticInterpreter):
             self.guards.add(_members_guard(source, thing))
         return thing
 
+    def snapshot_deeply(self, thing: Any) -> Any:
+        """An older container with everything in it as guarded copies; other objects as they are."""
+        seen = self.snapshot(thing)
+        if type(seen) in (list, tuple):
+            return type(seen)(self.snapshot_deeply(part) for part in seen)
+        if type(seen) is dict:
+            return {key: self.snapshot_deeply(part) for key, part in seen.items()}
+        return seen
+
     def guard_length(self, thing: Any) -> None:
         """Note that the trace depends on how many elements an older container has."""
         source = self.source_of(thing)

@@ -234,6 +234,11 @@ class PythonOperators:
         return value
 
     @staticmethod
+    def matched(subject: Any) -> Any:
+        """What a ``match`` statement looks at."""
+        return subject
+
+    @staticmethod
     def mapping(value: Any) -> Any:
         """What ``**`` spreads out."""
         return value

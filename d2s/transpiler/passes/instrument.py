@@ -286,6 +286,11 @@ class _Instrument(Stores):
         is_async = getattr(node, "is_async", False) or isinstance(node, gast.AsyncFor)
         return new if is_async else self.operator("iterate", node.iter, new)
 
+    def visit_Match(self, node: Node) -> Any:
+        node.subject = self.operator("matched", node.subject, self.visit(node.subject))
+        node.cases = [self.visit(case) for case in node.cases]
+        return node
+
     def visit_match_case(self, node: Node) -> Any:
         node.guard = None if node.guard is None else self.truth(node.guard)
         node.body = self.visit_block(node.body)
