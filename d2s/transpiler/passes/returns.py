@@ -141,30 +141,27 @@ class _Returns:
         """Replace each return by ``result = ...; returned = True`` (and ``break``), and guard what follows."""
         done: list[Node] = []
         for position, statement in enumerate(statements):
-            rest = statements[position + 1 :]
             if isinstance(statement, gast.Return):
                 return done + self.set_flags(statement, in_loop)
             if not has_return([statement]):
                 done.append(statement)
-                continue
-            if isinstance(statement, gast.If) and not in_loop and rest and self.can_take_flagged(statement):
-                fall_through = statement.orelse if always_leaves(statement.body) else statement.body
-                fall_through.extend(rest)
-                rest = []
-            self.flag_blocks(statement, in_loop)
-            done.append(statement)
-            if not in_loop and rest:
+            elif in_loop:
+                self.flag_blocks(statement, in_loop)
+                done += [statement, *self.passed_on(statement)]
+            else:
+                rest = _moved_into_branch(statement, statements[position + 1 :])
+                self.flag_blocks(statement, in_loop)
                 guarded = self.with_flags(rest, in_loop)
-                return [*done, if_statement(negation(self.returned), guarded, [], statement)]
-            if isinstance(statement, LOOPS) and in_loop:
-                leave = gast.copy_location(gast.Break(), statement)
-                done.append(if_statement(load(self.returned), [leave], [], statement))
-            elif not rest and position + 1 < len(statements):
-                break
+                guard = [if_statement(negation(self.returned), guarded, [], statement)] if guarded else []
+                return [*done, statement, *guard]
         return done
 
-    def can_take_flagged(self, statement: Node) -> bool:
-        return always_leaves(statement.body) != always_leaves(statement.orelse)
+    def passed_on(self, statement: Node) -> list[Node]:
+        """After a loop inside a loop: ``if returned: break``.  Other statements let the break itself through."""
+        if not isinstance(statement, LOOPS):
+            return []
+        leave = gast.copy_location(gast.Break(), statement)
+        return [if_statement(load(self.returned), [leave], [], statement)]
 
     def set_flags(self, statement: Node, in_loop: bool) -> list[Node]:
         value = constant(None) if statement.value is None else statement.value
@@ -186,6 +183,15 @@ class _Returns:
             if statement.orelse:
                 guarded = if_statement(negation(self.returned), statement.orelse, [], statement.orelse[0])
                 statement.orelse = [guarded]
+
+
+def _moved_into_branch(statement: Node, rest: list[Node]) -> list[Node]:
+    """Move `rest` into the one branch of an ``if`` that falls through; what could not move is given back."""
+    if not isinstance(statement, gast.If) or always_leaves(statement.body) == always_leaves(statement.orelse):
+        return rest
+    fall_through = statement.orelse if always_leaves(statement.body) else statement.body
+    fall_through.extend(rest)
+    return []
 
 
 def _is_short(rest: list[Node]) -> bool:
