@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from d2s.core.interpreter import state
 from d2s.core.spec import default_dtype
 from d2s.core.structure import STRUCTURE
 from d2s.jit.run_program import CallNode, Run
 from d2s.jit.trace import Traced
 from d2s.static.executor import note_user_line
+from d2s.static.numeric_errors import Silent
 from d2s.static.program import Program
 
 
@@ -73,7 +72,7 @@ class ConcreteProgram:
         node = CallNode(compiled, tensors) if compiled.reachable else Run(tensors)
         arrays = [tensor.data for tensor in tensors]
         try:
-            with np.errstate(all="ignore"):
+            with Silent():
                 return compiled.forward(node, *arrays, *given[traced.tensor_count :])
         except Exception as error:
             note_user_line(error, compiled.forward)

@@ -14,8 +14,7 @@ from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor
 from d2s.errors import GradientError
 from d2s.static.executor import Compiled
-
-NO_SPECS: list[TensorSpec] = []
+from d2s.static.numeric_errors import Silent, outside
 
 
 class Run:
@@ -117,7 +116,7 @@ class CallNode(InteriorNode):
         if not walk.retain_graph:
             self.release()
         given = [grads[number].data for number in reached]  # type: ignore[union-attr]
-        with np.errstate(all="ignore"):
+        with Silent():
             function(self, walk, saved, *given)
 
     def release(self) -> None:
@@ -140,8 +139,14 @@ class CallNode(InteriorNode):
     def arrived(self, walk: Any, number: int) -> None:
         """The last contribution of this run to an edge is in."""
         edge = self.edges[number]
-        if edge is not None and type(edge[0]) is LeafNode and edge not in walk.blocked:
-            walk.arrived(edge[0])
+        if edge is None or edge in walk.blocked:
+            return
+        leaf = edge[0]
+        if type(leaf) is LeafNode:
+            if leaf.hooks is None and leaf.reduce_hooks is None:
+                walk.arrived(leaf)
+            else:
+                outside(walk.arrived, leaf)
 
     def call_hooks(self, walk: Any, grad: Any, point: Any, number: int | None, captured: bool) -> Any:
         """The gradient of a value after its hooks."""
@@ -151,7 +156,7 @@ class CallNode(InteriorNode):
         if not isinstance(hooks, HookList):
             hooks = self.hooks.get(number) if self.hooks is not None and number is not None else None
         if hooks is not None and hooks.hooks:
-            grad = walk.hooked(hooks, Tensor(np.asarray(grad))).data
+            grad = outside(walk.hooked, hooks, Tensor(np.asarray(grad))).data
         if captured:
             walk.capture((self, number), Tensor(np.asarray(grad)))
         return grad

@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -283,7 +284,16 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
     parts = [w.expression(arg) for arg in args]
     parts += [f"{name}={w.expression(value)}" for name, value in kwargs.items()]
     called = w.name(function) if isinstance(function, Value) else w.bind(function, getattr(function, "__name__", "f"))
-    w.assign(operator, f"{called}({', '.join(parts)})")
+    if operator.effect and not _is_own(function):
+        w.assign(operator, f"outside({', '.join([called, *parts])})")
+    else:
+        w.assign(operator, f"{called}({', '.join(parts)})")
+
+
+def _is_own(function: Any) -> bool:
+    """True for functions of d2s itself, which compute without NumPy or call the user's code by `outside`."""
+    return getattr(function, "__module__", "").startswith("d2s.operators.") if isinstance(function, FunctionType) else (
+        isinstance(function, type))
 
 
 def _py_func(w: FunctionWriter, operator: Operator) -> None:

@@ -12,6 +12,7 @@ from d2s.core.hooks import HookList, name_of
 from d2s.core.interpreter import TensorBase, unwrap, wrap
 from d2s.core.spec import TensorSpec, spec_of
 from d2s.errors import ExecutionError, GradientError
+from d2s.static.numeric_errors import outside
 
 
 def check_bound(value: Any, name: str) -> Any:
@@ -100,6 +101,7 @@ RUNTIME: dict[str, Any] = {
     "add_present": add_present,
     "check_bound": check_bound,
     "modified_in_place": modified_in_place,
+    "outside": outside,
     "py_func": py_func,
     "py_layer": py_layer,
     "py_layer_backward": py_layer_backward,
