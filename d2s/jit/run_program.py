@@ -179,15 +179,6 @@ class _InsideLoop(InteriorNode):
     def __init__(self, spec: TensorSpec) -> None:
         super().__init__((), (spec,))
 
-    def check_usable(self) -> None:
-        super().check_usable()
-        for position, version in zip(self.compiled.read_tensors, self.versions, strict=True):
-            _check_version(self.tensors[position], version)
-        for reference in self.made:
-            tensor = reference()
-            if tensor is not None:
-                _check_version(tensor, 0)
-
     def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
         raise GradientError(
             "a tensor made in one turn of a tensor loop cannot be differentiated from outside the static function",

@@ -13,7 +13,15 @@ from d2s.core.arrays import as_array
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, as_dtype, is_floating, spec_of
-from d2s.errors import DTypeError, Location, ProgramError, ShapeError, TracingError, UnsupportedSyntaxError, user_location
+from d2s.errors import (
+    DTypeError,
+    Location,
+    ProgramError,
+    ShapeError,
+    TracingError,
+    UnsupportedSyntaxError,
+    user_location,
+)
 from d2s.ops.promotion import dtype_with_number
 from d2s.static.program import Block, Names, Operator, Program, Value, map_values
 from d2s.static.variable import ObjectVariable, Variable, dim_of
@@ -217,9 +225,7 @@ class StaticInterpreter:
         from d2s.ops.joining import stack
 
         if isinstance(data, ObjectVariable):
-            spec_dtype = {float: np.dtype("float32"), bool: np.dtype(bool)}.get(
-                data.value.kind or float, np.dtype("int64"))
-            found = self.tensor_of_number(data, as_dtype(dtype) if dtype is not None else spec_dtype)
+            found = self.tensor_of_number(data, as_dtype(data.value.kind or float) if dtype is None else as_dtype(dtype))
         elif isinstance(data, TensorBase):
             found = assign(data.detach())  # type: ignore[attr-defined]
         elif isinstance(data, list | tuple) and _holds_symbolic(data):

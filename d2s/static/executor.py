@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import traceback
+import types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -115,24 +118,27 @@ def load(source: Source, name: str) -> Callable[..., Any]:
     namespace = dict(source.namespace)
     exec(code, namespace)
     function = namespace[source.name]
-    function.__d2s_locations__ = source.locations
+    _sources[function.__code__] = source
     result: Callable[..., Any] = function
     return result
 
 
-def note_user_line(error: BaseException, function: Callable[..., Any]) -> None:
+# Which source a generated function was made of, as long as the function lives.
+_sources: weakref.WeakKeyDictionary[types.CodeType, Source] = weakref.WeakKeyDictionary()
+
+
+def note_user_line(error: BaseException, function: Any) -> None:
     """Add to an error raised in generated code the user's line that the statement came from."""
     if isinstance(error, D2SError) or error.__traceback__ is None:
         return
-    code = function.__code__  # type: ignore[attr-defined]
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code is code:
-            operator = function.__d2s_locations__.get(trace.tb_lineno)  # type: ignore[attr-defined]
+    code = function.__code__
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code is code:
+            operator = _sources[code].locations.get(line)
             if operator is not None and operator.location is not None:
-                error.add_note(f'  File "{operator.location.file}", line {operator.location.line}, in the static function')
+                place = operator.location
+                error.add_note(f'  File "{place.file}", line {place.line}, in the static function')
             return
-        trace = trace.tb_next
 
 
 __all__ = ["Compiled", "load", "note_user_line", "saved_values"]
