@@ -225,7 +225,7 @@ class StaticInterpreter:
         from d2s.ops.joining import stack
 
         if isinstance(data, ObjectVariable):
-            found = self.tensor_of_number(data, as_dtype(data.value.kind or float) if dtype is None else as_dtype(dtype))
+            found = self.tensor_of_number(data, as_dtype(dtype or data.value.kind or float))
         elif isinstance(data, TensorBase):
             found = assign(data.detach())  # type: ignore[attr-defined]
         elif isinstance(data, list | tuple) and _holds_symbolic(data):

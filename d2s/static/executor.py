@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import linecache
 import traceback
-import types
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +14,8 @@ from d2s.static.codegen import Source, backward_source, forward_source
 from d2s.static.program import Block, Program, Value
 
 _numbers = itertools.count()
+# Attribute of a generated function that holds its Source.
+_SOURCE = "__d2s_source__"
 
 # Called with every Program before it is compiled, and with every backward of it; the test suite puts `verify` here.
 FORWARD_CHECKS: list[Callable[[Program], None]] = []
@@ -118,13 +118,9 @@ def load(source: Source, name: str) -> Callable[..., Any]:
     namespace = dict(source.namespace)
     exec(code, namespace)
     function = namespace[source.name]
-    _sources[function.__code__] = source
+    function.__dict__[_SOURCE] = source
     result: Callable[..., Any] = function
     return result
-
-
-# Which source a generated function was made of, as long as the function lives.
-_sources: weakref.WeakKeyDictionary[types.CodeType, Source] = weakref.WeakKeyDictionary()
 
 
 def note_user_line(error: BaseException, function: Any) -> None:
@@ -134,7 +130,7 @@ def note_user_line(error: BaseException, function: Any) -> None:
     code = function.__code__
     for frame, line in traceback.walk_tb(error.__traceback__):
         if frame.f_code is code:
-            operator = _sources[code].locations.get(line)
+            operator = function.__dict__[_SOURCE].locations.get(line)
             if operator is not None and operator.location is not None:
                 place = operator.location
                 error.add_note(f'  File "{place.file}", line {place.line}, in the static function')
