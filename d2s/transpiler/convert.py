@@ -115,7 +115,9 @@ def prepare(fn: FunctionType, passes: Sequence[Pass] | None = None, instrument: 
     ctx = new_context(tree, free)
     tree = run_passes(tree, DEFAULT_PASSES if passes is None else passes, ctx)
     text = to_text(tree)
-    loaded = run_instrument(duplicate(tree), ctx, free) if instrument else tree
+    loaded = tree
+    if instrument:
+        loaded = run_instrument(unbound_reads.run_everywhere(duplicate(tree), ctx), ctx, free)
     outer = [*free, *ctx.names.operators]
     code = compile_function(loaded.body[0], identity, outer, _generated_names(loaded))
     return Prepared(code, dict(ctx.names.operators), text, tree, source, ctx.hook_report, nested)

@@ -6,7 +6,7 @@ from typing import Any
 
 import gast
 
-from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, walk_own
+from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated
 
 
 class _BoundNames(gast.NodeVisitor):  # type: ignore[misc]
@@ -98,15 +98,10 @@ def bound_names(*nodes: Node, through_generated: bool = True) -> list[str]:
     return list(visitor.names)
 
 
-def declared_names(function: Node, kinds: Any = (gast.Global, gast.Nonlocal)) -> list[str]:
-    """Names that the function itself declares ``global`` or ``nonlocal``."""
-    return [
-        name
-        for statement in function.body
-        for node in walk_own(statement)
-        if isinstance(node, kinds) and not isinstance(node, FUNCTIONS)
-        for name in node.names
-    ]
+def declared_names(function: Node) -> list[str]:
+    """Names that a generated function declares ``global`` or ``nonlocal``; it does so in its first statements."""
+    declarations = [node for node in function.body if isinstance(node, (gast.Global, gast.Nonlocal))]
+    return [name for declaration in declarations for name in declaration.names]
 
 
 def parameter_nodes(args: Node) -> list[Node]:
@@ -129,7 +124,7 @@ def local_names(function: Node) -> set[str]:
 
 
 def user_declared(function: Node, kinds: Any = (gast.Global, gast.Nonlocal)) -> list[str]:
-    """Like `declared_names`, without the declarations inside generated functions."""
+    """Names that a function of the user's declares, anywhere in its body, ``global`` or ``nonlocal``."""
     return [
         name
         for statement in function.body

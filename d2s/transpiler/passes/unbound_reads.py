@@ -41,13 +41,40 @@ def run(tree: Node, ctx: Context) -> Node:
     return tree
 
 
+def run_everywhere(tree: Node, ctx: Context) -> Node:
+    """
+    Wrap the reads in the function itself too: while it is traced, a name may be bound on some paths only.
+
+    >>> from d2s.transpiler import transpile_source
+    >>> from d2s.transpiler.passes import fence, if_else
+    >>> print(transpile_source('''
+    ... def f(x):
+    ...     if x > 0:
+    ...         y = x
+    ...     return y
+    ... ''', passes=[fence.run, if_else.run, run_everywhere]))
+    def f(x):
+        y: None
+    <BLANKLINE>
+        def body():
+            nonlocal y
+            y = x
+        if_else(x > 0, body, None)
+        return bound('y', lambda : y)
+    <BLANKLINE>
+    """
+    _Rewriter(ctx, everywhere=True).visit(tree)
+    return tree
+
+
 class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, everywhere: bool = False) -> None:
         self.ctx = ctx
-        self.is_moved = False
+        self.everywhere = everywhere
+        self.is_moved = everywhere
 
     def visit_FunctionDef(self, node: Node) -> Any:
-        outer, self.is_moved = self.is_moved, is_generated(node)
+        outer, self.is_moved = self.is_moved, self.everywhere or is_generated(node)
         self.generic_visit(node)
         self.is_moved = outer
         return node
