@@ -50,6 +50,14 @@ def trace(
 
     `numbers` holds the identities of paths at which Python numbers are inputs of the Program.
     """
+    return _compiled(record(function, signature, bound, name, numbers))
+
+
+def record(
+    function: Callable[..., Any], signature: inspect.Signature, bound: dict[str, Any], name: str,
+    numbers: frozenset[tuple[Any, ...]] = frozenset(),
+) -> Tracer:
+    """The tracer that has recorded a call: it holds the Program, not compiled, and where its inputs are found."""
     program = Program(name)
     tracer = Tracer(program, numbers)
     assert isinstance(function, FunctionType)
@@ -58,7 +66,11 @@ def trace(
     with use_interpreter(tracer):
         positional, named = _read_arguments(tracer, signature, bound)
         _follow(tracer, lambda: converted(*positional, **named), program.block)
-    return _compiled(tracer, program)
+    inputs = [value for _, value in tracer.captured.values()]
+    objects = [value for value in tracer.sources if not value.is_tensor]
+    program.block.inputs = (*inputs, *objects)
+    program.block.outputs = leaving(program)
+    return tracer
 
 
 def _read_arguments(
@@ -107,17 +119,20 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block) -> None:
     explore(tracer, run, root, Heap([], tracer.is_outer), finish, join)
 
 
-def _compiled(tracer: Tracer, program: Program) -> Traced:
+def _compiled(tracer: Tracer) -> Traced:
+    program = tracer.program
     inputs = [value for _, value in tracer.captured.values()]
-    objects = [value for value in tracer.sources if not value.is_tensor]
-    program.block.inputs = (*inputs, *objects)
-    program.block.outputs = tuple(_leaving(program.block, set(inputs)))
     edges = [value for value in inputs if not value.stop_gradient]
     compiled = Compiled(program, inputs, edges, tracer.hook_points)
     fetch = fetcher([tracer.sources[value] for value in program.block.inputs])
     # Tensors that come with the arguments belong to the caller.
     tensors = tuple(tensor for tensor, value in tracer.captured.values() if not tracer.sources[value].by_type)
     return Traced(compiled, tracer.guards, fetch, len(inputs), tensors)
+
+
+def leaving(program: Program) -> tuple[Value, ...]:
+    """The values that become Tensors of a run and can be differentiated: the outputs of a traced Program."""
+    return tuple(_leaving(program.block, set(program.inputs)))
 
 
 def _leaving(block: Block, inputs: set[Value]) -> dict[Value, None]:

@@ -186,6 +186,12 @@ def sizes_of(shape: Sequence[Any]) -> tuple[int | Dim, ...]:
     return tuple(sizes)
 
 
+def spec_text(spec: TensorSpec) -> str:
+    """A spec in which -1 stands for any size."""
+    sizes = ", ".join(str(size) if isinstance(size, int) else "-1" for size in spec.shape)
+    return f"{spec.dtype.name}[{sizes}]"
+
+
 def recorder_of(program: Program) -> GraphInterpreter:
     """What records into a Program that is built by hand.
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from d2s.core.hooks import HookList
 from d2s.core.interpreter import TensorBase, default_interpreter, set_grad_mode, unwrap, use_interpreter, wrap
-from d2s.core.spec import Dim, TensorSpec, spec_of
+from d2s.core.spec import spec_of
 from d2s.errors import DTypeError, ExecutionError, ShapeError
 from d2s.static.backward import saved_values
 from d2s.static.codegen import FunctionWriter
 from d2s.static.declaration import is_initialized
 from d2s.static.default_programs import default_main_program
 from d2s.static.executor import load, note_user_line
-from d2s.static.graph import GraphInterpreter
+from d2s.static.graph import GraphInterpreter, spec_text
 from d2s.static.program import Block, Operator, Program, Value, values_in
 from d2s.static.variable import Variable
 
@@ -131,20 +131,15 @@ def _checked(value: Value, given: Any) -> Any:
         if np.can_cast(array.dtype, spec.dtype, "same_kind"):
             array = array.astype(spec.dtype)
     if array.dtype != spec.dtype:
-        raise DTypeError(f"{value.name} is fed {_text(spec_of(array))}, expected {_shown(value)}")
+        raise DTypeError(f"{value.name} is fed {spec_text(spec_of(array))}, expected {_shown(value)}")
     if not spec.admits(array):
-        raise ShapeError(f"{value.name} is fed {_text(spec_of(array))}, expected {_shown(value)}")
+        raise ShapeError(f"{value.name} is fed {spec_text(spec_of(array))}, expected {_shown(value)}")
     return array
 
 
 def _shown(value: Value) -> str:
     assert value.spec is not None
-    return _text(value.spec)
-
-
-def _text(spec: TensorSpec) -> str:
-    sizes = ", ".join("-1" if isinstance(size, Dim) else str(size) for size in spec.shape)
-    return f"{spec.dtype.name}[{sizes}]"
+    return spec_text(value.spec)
 
 
 # --- compiling -------------------------------------------------------------------------------------------------

@@ -1,0 +1,181 @@
+"""What `load` gives: a Layer that runs saved Programs."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import state
+from d2s.core.spec import TensorSpec
+from d2s.eager.tensor import Tensor
+from d2s.errors import ExecutionError, GuardError, UnsupportedSyntaxError, user_location
+from d2s.jit.portable import Reader
+from d2s.jit.run_program import CallNode, Run
+from d2s.jit.trace import leaving
+from d2s.nn.layer import Layer
+from d2s.nn.parameter import Parameter
+from d2s.static.builder import StaticInterpreter
+from d2s.static.executor import Compiled
+from d2s.static.graph import spec_text
+
+MISSING = object()
+
+
+class LoadedLayer(Layer):
+    """
+    A Layer read from a file.
+
+    Parameters and buffers have the names they had in the Layer that was saved (tensors that its function took from
+    elsewhere are called ``captured_0``, ...), so `state_dict()` fits that Layer.
+    """
+
+    def __init__(self, described: dict[str, Any], reader: Reader) -> None:
+        super().__init__(name_scope=described["name"])
+        self._tensors = [_tensor(entry, reader) for entry in described["state"]]
+        for entry, tensor in zip(described["state"], self._tensors, strict=True):
+            for name in entry["names"]:
+                _register(self, name, tensor, entry["persistable"])
+        self._arguments = [(kind, name, _spec_tree(tree, reader)) for kind, name, tree in described["arguments"]]
+        self._signature = inspect.Signature([
+            inspect.Parameter(name, getattr(inspect.Parameter, kind), default=_default(kind, tree))
+            for kind, name, tree in self._arguments
+        ])
+        self._modes = {name: _Mode(mode, reader) for name, mode in described["modes"].items()}
+        self.eval()
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the Program of the present mode."""
+        if isinstance(state.current, StaticInterpreter):
+            raise UnsupportedSyntaxError(
+                "a loaded Layer cannot become part of another Program", user_location(),
+                "Call it outside of the static function.",
+            )
+        given = self._given(args, kwargs)
+        mode = self._modes["train" if self.training else "eval"]
+        return mode.run(given, self._tensors)
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, Tensor]:
+        """The tensors of a call by number, checked."""
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given: dict[int, Tensor] = {}
+        for _, name, tree in self._arguments:
+            _collect(tree, bound.arguments[name], name, given)
+        return given
+
+
+class _Mode:
+    """The Program of one mode; compiled on its first run."""
+
+    def __init__(self, described: dict[str, Any], reader: Reader) -> None:
+        self._error: str | None = described.get("error")
+        self._compiled: Compiled | None = None
+        if self._error is None:
+            self._program = reader.program(described["program"])
+            self._inputs = [(kind, number) for entry in described["inputs"] for kind, number in entry.items()]
+
+    def run(self, given: dict[int, Tensor], tensors: list[Tensor]) -> Any:
+        """Run with the arguments `given` and the state `tensors`."""
+        if self._error is not None:
+            raise ExecutionError(
+                f"this Layer was saved for evaluation only: {self._error}", advice="Call eval() first.")
+        compiled = self._compiled
+        if compiled is None:
+            program = self._program
+            program.block.outputs = leaving(program)
+            edges = [value for value in program.inputs if not value.stop_gradient]
+            compiled = self._compiled = Compiled(program, program.inputs, edges, {})
+        read = [given[number] if kind == "argument" else tensors[number] for kind, number in self._inputs]
+        wanted = state.grad_enabled and any(not read[i].stop_gradient for i in compiled.edge_positions)
+        run = CallNode(compiled, read) if wanted and compiled.reachable else Run(read)
+        with np.errstate(all="ignore"):
+            return compiled.forward(run, *[tensor.data for tensor in read])
+
+
+# --- state -----------------------------------------------------------------------------------------------------
+
+
+def _tensor(entry: dict[str, Any], reader: Reader) -> Tensor:
+    array, stop_gradient = reader.arrays[entry["array"]], entry["stop_gradient"]
+    if entry["is_parameter"]:
+        return Parameter(array, trainable=not stop_gradient, name=entry["tensor_name"])
+    tensor = Tensor(array, stop_gradient)
+    if entry["tensor_name"] is not None:
+        tensor.name = entry["tensor_name"]
+    return tensor
+
+
+def _register(layer: Layer, path: str, tensor: Tensor, persistable: bool) -> None:
+    """Register a tensor under a dotted name; Layers on the way are made."""
+    *above, name = path.split(".")
+    for part in above:
+        if part not in layer._sub_layers:
+            layer.add_sublayer(part, Layer())
+        below = layer._sub_layers[part]
+        assert below is not None
+        layer = below
+    if isinstance(tensor, Parameter):
+        layer.add_parameter(name, tensor)
+    else:
+        layer.register_buffer(name, tensor, persistable)
+
+
+# --- arguments ---------------------------------------------------------------------------------------------------
+
+
+def _spec_tree(data: dict[str, Any], reader: Reader) -> Any:
+    """An argument: a pair of number and spec for a tensor, a _Constant for anything else, in containers."""
+    (tag, held), = data.items()
+    if tag == "tensor":
+        return _TensorArgument(held[0], reader.spec(held[1]))
+    if tag == "sequence":
+        return [_spec_tree(part, reader) for part in held]
+    if tag == "mapping":
+        return {reader.tree(key): _spec_tree(part, reader) for key, part in held}
+    return _Constant(reader.tree(held))
+
+
+class _TensorArgument:
+    """A tensor that a call has to bring."""
+
+    def __init__(self, number: int, spec: TensorSpec) -> None:
+        self.number = number
+        self.spec = spec
+
+
+class _Constant:
+    """A Python value with which the function was traced: a call may bring no other."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _default(kind: str, tree: Any) -> Any:
+    if kind in ("VAR_POSITIONAL", "VAR_KEYWORD"):
+        return inspect.Parameter.empty
+    return tree.value if isinstance(tree, _Constant) else inspect.Parameter.empty
+
+
+def _collect(tree: Any, value: Any, place: str, given: dict[int, Tensor]) -> None:
+    if isinstance(tree, _TensorArgument):
+        if isinstance(value, np.ndarray):
+            value = Tensor(value)
+        if not isinstance(value, Tensor) or not tree.spec.admits(value.data):
+            shown = value.spec if isinstance(value, Tensor) else repr(value)
+            raise GuardError(f"{place} is {shown}, but the Layer was saved for {spec_text(tree.spec)}")
+        given[tree.number] = value
+    elif isinstance(tree, _Constant):
+        if type(value) is not type(tree.value) or value != tree.value:
+            raise GuardError(f"{place} is {value!r}, but the Layer was saved for {tree.value!r}")
+    elif isinstance(tree, dict):
+        if not isinstance(value, dict) or value.keys() != tree.keys():
+            raise GuardError(f"{place} must be a dict with the keys {', '.join(map(repr, tree))}")
+        for key, part in tree.items():
+            _collect(part, value[key], f"{place}[{key!r}]", given)
+    else:
+        if not isinstance(value, list | tuple) or len(value) != len(tree):
+            raise GuardError(f"{place} must be a list or tuple of {len(tree)}")
+        for number, part in enumerate(tree):
+            _collect(part, value[number], f"{place}[{number}]", given)
