@@ -197,6 +197,20 @@ def not_(tracer: Tracer, operand: Any) -> Any:
     return not operand
 
 
+def bound(name: str, found: Any) -> Any:
+    """What a name holds that some path of the Program leaves unbound: checked when the Program runs this read."""
+    if not is_symbol(found) or found.value.maybe_missing is None:
+        return found
+    value, interpreter = found.value, found.interpreter
+    checked = interpreter.new_value(name, value.spec, value.stop_gradient, value.kind)
+    checked = interpreter.emit("check_bound", (value,), (checked,), {"name": name}, effect=True).outputs[0]
+    if isinstance(found, ObjectVariable):
+        return ObjectVariable(interpreter, checked)
+    # From here on it is bound, under all its names.
+    found.value = checked
+    return found
+
+
 def assert_(tracer: Tracer, test: Any, message: Callable[[], Any] | None) -> None:
     """``assert test, message``: checked when the Program runs if the test is a symbol."""
     test = symbol_of(tracer, test)
@@ -214,5 +228,5 @@ def _check(holds: Any, message: tuple[Any, ...]) -> None:
         raise AssertionError(*message)
 
 
-__all__ = ["Mark", "SymbolicRange", "and_", "assert_", "for_loop", "if_else", "is_symbol", "not_", "or_",
+__all__ = ["Mark", "SymbolicRange", "and_", "assert_", "bound", "for_loop", "if_else", "is_symbol", "not_", "or_",
            "symbol_of"]

@@ -72,6 +72,10 @@ class TraceOperators(PythonOperators):
         else:
             control_flow.assert_(tracer, test, message)
 
+    def bound(self, name: str, value: Thunk) -> Any:  # type: ignore[override]
+        found = PythonOperators.bound(name, value)
+        return found if current_tracer() is None else control_flow.bound(name, found)
+
     def attach(self, value: Any) -> None:  # type: ignore[override]
         if isinstance(value, Variable) and not value.stop_gradient:
             value.interpreter.hook_point(value.value)
