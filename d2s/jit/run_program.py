@@ -48,7 +48,7 @@ class CallNode(InteriorNode):
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any]) -> None:
         edges: list[Edge | None] = [tensors[i].edge() for i in compiled.edge_positions]
-        super().__init__(edges, [TensorSpec((), np.dtype("float32"))] * len(compiled.program.outputs))
+        super().__init__(edges, list(compiled.output_specs))
         self.compiled = compiled
         self.tensors = tensors
         self.saved: Any = ()
@@ -112,17 +112,27 @@ class CallNode(InteriorNode):
             return
         blocked = tuple([number for node, number in walk.blocked if node is self])
         function = compiled.backward_function(reached, wanted, captured, blocked)
-        saved = self.saved
-        if not walk.retain_graph:
-            self.release()
         given = [grads[number].data for number in reached]  # type: ignore[union-attr]
         with Silent():
-            function(self, walk, saved, *given)
+            # Handed over, not kept here: each array goes with its last use.
+            function(self, walk, self.take_saved(walk.retain_graph), *given)
 
     def release(self) -> None:
         super().release()
         self.saved = ()
         self.made = []
+
+    def take_saved(self, retain: bool) -> Any:
+        """The saved values; without `retain` this run does not hold them any more."""
+        saved = self.saved
+        if not retain:
+            self.release()
+        return saved
+
+    def finish(self, walk: Any, number: int, grad: Any) -> None:
+        """The only, or last, contribution of this run to an edge."""
+        self.accumulate(walk, number, grad)
+        self.arrived(walk, number)
 
     def accumulate(self, walk: Any, number: int, grad: Any) -> None:
         """One contribution to an edge."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -66,12 +66,17 @@ class FunctionWriter:
         self.tensor_numbers = {value: number for number, value in enumerate(tensors)}
         self.hook_points = hook_points or {}
         self.names: dict[Value, str] = {}
+        self.counts: dict[str, int] = {}
         self.taken: set[str] = {*RUNTIME, "np", "run", "walk", "saved"}
         self.source.namespace.update(RUNTIME)
-        self.constants: dict[int, str] = {}
+        self.constants: dict[Any, str] = {}
         self.depth = 1
         self.kept: list[Any] = []
         # Regions around the current line, for a `return` inside: what to write for each, innermost last.
+        # What the function returns at its end.
+        self.results: frozenset[Value] = frozenset()
+        # Saved values by the block of the backward Program that unpacks them.
+        self.given: dict[Block, tuple[Value, ...]] = {}
         self.top_saved: tuple[Value, ...] = ()
         self.runs_backward = False
         self.open_records: list[Callable[[], None]] = []
@@ -91,9 +96,11 @@ class FunctionWriter:
         clean = re.sub(r"\W", "_", base) or "v"
         if clean[0].isdigit() or keyword.iskeyword(clean):
             clean = f"v_{clean}"
-        name, count = clean, 1
+        name, count = clean, self.counts.get(clean, 0)
         while name in self.taken:
-            name, count = f"{clean}_{count}", count + 1
+            count += 1
+            name = f"{clean}_{count}"
+        self.counts[clean] = count
         self.taken.add(name)
         return name
 
@@ -105,13 +112,17 @@ class FunctionWriter:
             return repr(constant)
         if type(constant) is tuple and all(type(part) in (int, str, bool, type(None)) for part in constant):
             return repr(constant)
+        if isinstance(constant, np.generic) or (type(constant) is np.ndarray and constant.ndim == 0):
+            # Equal numbers share a name; equal to the bit, so that 0.0 is not -0.0.
+            return self.bind(constant, "k", (constant.dtype, constant.tobytes()))
         return self.bind(constant, "k")
 
-    def bind(self, thing: Any, base: str) -> str:
-        """A name under which generated code sees `thing`."""
-        found = self.constants.get(id(thing))
+    def bind(self, thing: Any, base: str, key: Any = None) -> str:
+        """A name under which generated code sees `thing`; `key` tells things apart, by default their identity."""
+        key = id(thing) if key is None else key
+        found = self.constants.get(key)
         if found is None:
-            found = self.constants[id(thing)] = self.fresh(base)
+            found = self.constants[key] = self.fresh(base)
             self.source.namespace[found] = thing
             self.kept.append(thing)
         return found
@@ -166,13 +177,54 @@ class FunctionWriter:
     # --- operators ---------------------------------------------------------------------------------------------
 
     def block(self, block: Block) -> None:
-        for operator in block.operators:
-            writer = _WRITERS.get(operator.kind)
-            if writer is not None:
-                writer(self, operator)
+        """The lines of a block; each array is let go after its last use."""
+        dying = self.last_uses(block)
+        operators = block.operators
+        for position, operator in enumerate(operators):
+            following = operators[position + 1] if position + 1 < len(operators) else None
+            if operator.kind == "arrived" and position and _are_one_line(operators[position - 1], operator):
+                continue
+            if operator.kind == "accumulate" and following is not None and _are_one_line(operator, following):
+                _finish(self, operator)
             else:
-                assert operator.op is not None, operator.kind
-                self.assign(operator, self.call(operator.op, operator))
+                self.operator(operator)
+            if operator.kind not in ("return", "raise"):
+                self.let_go(dying.get(position, ()))
+
+    def operator(self, operator: Operator) -> None:
+        writer = _WRITERS.get(operator.kind)
+        if writer is not None:
+            writer(self, operator)
+        else:
+            assert operator.op is not None, operator.kind
+            self.assign(operator, self.call(operator.op, operator))
+
+    def last_uses(self, block: Block) -> dict[int, list[Value]]:
+        """For each position: arrays made in this block, or saved for it, that nothing after that operator reads."""
+        last: dict[Value, int] = {value: 0 for value in self.given.get(block, ())}
+        for position, operator in enumerate(block.operators):
+            for value in _all_reads(operator):
+                if value in last:
+                    last[value] = position
+            for value in operator.outputs:
+                if value.is_tensor:
+                    last[value] = position
+        kept = {*block.outputs, *self.results, *self.saved.get(block, ())} - set(self.given.get(block, ()))
+        found: dict[int, list[Value]] = {}
+        for value, position in last.items():
+            if value not in kept:
+                found.setdefault(position, []).append(value)
+        return found
+
+    def let_go(self, values: Iterable[Value]) -> None:
+        """Delete names, on the line of the operator that was the last to read them."""
+        names = [self.names[value] for value in values if value in self.names and not value.is_constant]
+        if names:
+            text, mark, comment = self.source.lines[-1].partition("  # ")
+            if self.source.lines[-1].startswith(_INDENT * self.depth) and text[len(_INDENT) * self.depth] != " ":
+                self.source.lines[-1] = f"{text}; del {', '.join(names)}{mark}{comment}"
+            else:
+                self.line(f"del {', '.join(names)}")
 
     def call(self, op: Op, operator: Operator) -> str:
         """The NumPy expression of one op."""
@@ -271,6 +323,7 @@ def _reversed_turns(w: FunctionWriter, operator: Operator) -> None:
     w.line(f"for {turn} in reversed({w.name(operator.attrs['record'])}):", operator)
     w.depth += 1
     w.unpack(w.saved.get(forward.blocks[1], ()), turn)
+    w.given[block] = ()
     w.block(block)
     w.bindings(block.inputs, block.outputs)
     if not block.operators and not block.inputs:
@@ -372,6 +425,28 @@ def _accumulate(w: FunctionWriter, operator: Operator) -> None:
     w.line(f"{guard}run.accumulate(walk, {operator.attrs['edge']}, {name})  # {operator.attrs['name']}", operator)
 
 
+def _are_one_line(accumulate: Operator, arrived: Operator) -> bool:
+    """True if `arrived` says that the contribution just made was the last one to its edge."""
+    return (
+        accumulate.kind == "accumulate" and arrived.kind == "arrived"
+        and accumulate.attrs["edge"] == arrived.attrs["edge"] and accumulate.attrs["certain"]
+    )
+
+
+def _finish(w: FunctionWriter, operator: Operator) -> None:
+    name = w.name(operator.inputs[0])
+    w.line(f"run.finish(walk, {operator.attrs['edge']}, {name})  # {operator.attrs['name']}", operator)
+
+
+def _all_reads(operator: Operator) -> Iterator[Value]:
+    """Values that an operator reads, blocks inside included."""
+    yield from operator.reads()
+    for block in operator.blocks:
+        yield from block.outputs
+        for inner in block.operators:
+            yield from _all_reads(inner)
+
+
 def _arrived(w: FunctionWriter, operator: Operator) -> None:
     w.line(f"run.arrived(walk, {operator.attrs['edge']})  # {operator.attrs['name']}", operator)
 
@@ -444,7 +519,10 @@ def backward_source(
     w = FunctionWriter(name, saved, frozenset(), outputs, tensors)
     inputs = [w.name(value) for value in block.inputs]
     w.source.lines.append(f"def {name}({', '.join(['run', 'walk', 'saved', *inputs])}):")
-    w.unpack(saved.get(forward, ()), "saved")
+    w.results = frozenset(results)
+    w.given[block] = saved.get(forward, ())
+    w.unpack(w.given[block], "saved")
+    w.line("del saved")
     w.block(block)
     w.line(f"return {w.pack(results)}")
     return w.source

@@ -8,6 +8,9 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from d2s.core.spec import TensorSpec
 from d2s.errors import D2SError
 from d2s.static.backward import BackwardPlan, append_backward, saved_values
 from d2s.static.codegen import Source, backward_source, forward_source
@@ -47,6 +50,10 @@ class Compiled:
         position = {value: number for number, value in enumerate(self.tensors)}
         self.edge_positions = tuple(position[value] for value in self.edges)
         self.reachable = tuple(i for i, value in enumerate(program.outputs) if not value.stop_gradient)
+        # Of outputs whose size is not known yet a run notes the spec itself.
+        unknown = TensorSpec((), np.dtype("float32"))
+        self.output_specs = tuple(
+            value.spec if value.spec is not None and value.spec.is_static else unknown for value in program.outputs)
         self._plans: dict[Any, Callable[..., Any]] = {}
         self.saved: dict[Block, tuple[Value, ...]] = {}
         records: frozenset[Value] = frozenset()

@@ -212,6 +212,7 @@ def _function(
     whole = Program(program.name, block)
     writer = FunctionWriter("program", saved_values(whole, whole), records, (), tensors)
     names = [writer.name(value) for value in inputs]
+    writer.results = frozenset(wanted)
     writer.source.lines.append(f"def program({', '.join(['run', 'walk', *names])}):")
     writer.block(block)
     writer.line(f"return {writer.pack(wanted)}")
