@@ -201,6 +201,8 @@ def _general_cross_entropy(
         index = where(valid, label, 0)
         target = one_hot(index, classes, input.dtype)
     else:
+        if not all(map(sizes_agree, input.spec.shape, label.spec.shape)) or input.ndim != label.ndim:
+            raise ShapeError(f"cross_entropy of shape {input.shape} needs soft labels of that shape, got {label.shape}")
         valid, target = None, cast(label, input.dtype)
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / classes

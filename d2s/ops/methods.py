@@ -241,4 +241,4 @@ class TensorMethods:
     reshape_, flatten_ = inplace_method(reshape), inplace_method(flatten)
     squeeze_, unsqueeze_ = inplace_method(squeeze), inplace_method(unsqueeze)
     fill_, zero_ = inplace_method(creation.full_like), inplace_method(creation.zeros_like)
-    masked_fill_, scatter_, cast_ = inplace_method(masked_fill), inplace_method(scatter), inplace_method(cast)
+    masked_fill_, scatter_ = inplace_method(masked_fill), inplace_method(scatter)

@@ -56,8 +56,7 @@ def _gradient_of_x(g: Tensor, x: Any, y: Any, transpose_x: bool, transpose_y: bo
     if y.ndim == 1:
         if x.ndim == 1:
             return g * y
-        column = unsqueeze(g, -1)
-        return unsqueeze(y, -1) * unsqueeze(g, -2) if transpose_x else column * y
+        return unsqueeze(y, -1) * unsqueeze(g, -2) if transpose_x else unsqueeze(g, -1) * y
     if x.ndim == 1:
         row = squeeze(matmul(unsqueeze(g, -2), y, False, not transpose_y), -2)
         return sum(row, axis=list(range(row.ndim - 1))) if row.ndim > 1 else row
@@ -71,6 +70,8 @@ def _gradient_of_y(g: Tensor, x: Any, y: Any, transpose_x: bool, transpose_y: bo
         if y.ndim == 1:
             return g * x
         return unsqueeze(g, -1) * x if transpose_y else unsqueeze(x, -1) * unsqueeze(g, -2)
+    if y.ndim == 1 and x.ndim == 2:
+        return matmul(x, g, not transpose_x)
     if y.ndim == 1:
         column = squeeze(matmul(x, unsqueeze(g, -1), not transpose_x, False), -1)
         return sum(column, axis=list(range(column.ndim - 1))) if column.ndim > 1 else column

@@ -27,6 +27,9 @@ def parametrize(ops: list[Op]) -> Any:
 
 
 def compute(op: Op, case: Case) -> tuple[Any, ...]:
+    """The results of `forward`, which may not write to its arguments."""
+    for arg in case.args:
+        arg.setflags(write=False)
     with np.errstate(all="ignore"):
         result = op.forward(*case.args, **case.attrs)
     return result if isinstance(result, tuple) else (result,)
@@ -92,15 +95,6 @@ def test_infer_with_unknown_sizes(op: Op, data: Any) -> None:
         for size, hidden_size in zip(first.shape, second.shape, strict=True):
             assert isinstance(hidden_size, Dim) or hidden_size == size or isinstance(size, Dim)
             assert hidden_size is not dim or size == chosen
-
-
-@parametrize(OPS)
-@given(data=st.data())
-def test_forward_leaves_its_arguments_alone(op: Op, data: Any) -> None:
-    case = data.draw(inputs_of(op.name))
-    for arg in case.args:
-        arg.setflags(write=False)
-    compute(op, case)
 
 
 @parametrize([op for op in OPS if op.template is not None])
