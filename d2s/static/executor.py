@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import itertools
 import linecache
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from d2s.core.spec import TensorSpec
-from d2s.errors import D2SError
+from d2s.errors import D2SError, GradientError
 from d2s.static.backward import BackwardPlan, append_backward, saved_values
 from d2s.static.codegen import Source, backward_source, forward_source
 from d2s.static.program import Block, Program, Value
@@ -55,6 +57,8 @@ class Compiled:
         self.output_specs = tuple(
             value.spec if value.spec is not None and value.spec.is_static else unknown for value in program.outputs)
         self._plans: dict[Any, Callable[..., Any]] = {}
+        self._interpreted: dict[Any, BackwardPlan] = {}
+        self._with_kept_outputs: Compiled | None = None
         self.saved: dict[Block, tuple[Value, ...]] = {}
         records: frozenset[Value] = frozenset()
         # Tensors of the caller whose values backward reads, by number of the input and of the output.
@@ -84,14 +88,47 @@ class Compiled:
         found = self._plans.get(key)
         if found is None:
             plan = append_backward(self.program, self.edges, reached, wanted, captured, blocked)
+            self._check_kept(plan)
             found = self._plans[key] = self._backward_function(plan)
         return found
 
     def backward_plan(
-        self, reached: tuple[int, ...], wanted: tuple[int, ...] | None, captured: tuple[int, ...]
+        self, reached: tuple[int, ...], wanted: tuple[int, ...] | None, captured: tuple[int, ...],
+        blocked: tuple[int, ...] = (),
     ) -> BackwardPlan:
         """The backward Program for the same, to be interpreted."""
-        return append_backward(self.program, self.edges, reached, wanted, captured)
+        key = (reached, wanted, captured, blocked)
+        found = self._interpreted.get(key)
+        if found is None:
+            found = self._interpreted[key] = append_backward(
+                self.program, self.edges, reached, wanted, captured, blocked)
+            for check in BACKWARD_CHECKS:
+                check(found.program, self.program)
+            self._check_kept(found)
+        return found
+
+    def with_kept_outputs(self) -> Compiled:
+        """The same with more outputs: all that a run keeps and that can be differentiated.
+
+        Under `create_graph` backward reads these values, so the next backward brings gradients for them.
+        """
+        if self._with_kept_outputs is None:
+            program, other = self.program, copy.copy(self)
+            known = {*program.outputs, *self.edges, *program.same_edge}
+            kept = [value for value in _kept(program.block, self.saved) if value not in known]
+            block = Block(program.inputs, program.operators, (*program.outputs, *kept))
+            other.program = dataclasses.replace(program, block=block)
+            other.saved = {**self.saved, block: self.saved.get(program.block, ())}
+            other._plans, other._interpreted = {}, {}
+            self._with_kept_outputs = other._with_kept_outputs = other
+        return self._with_kept_outputs
+
+    def _check_kept(self, plan: BackwardPlan) -> None:
+        for block, values in plan.saved.items():
+            missing = set(values).difference(self.saved.get(block, ()))
+            if missing:
+                names = ", ".join(sorted(value.name for value in missing))
+                raise GradientError(f"a run of {self.program.name} has not kept {names}, which this gradient needs")
 
     def _backward_function(self, plan: BackwardPlan) -> Callable[..., Any]:
         for check in BACKWARD_CHECKS:
@@ -101,6 +138,15 @@ class Compiled:
             "backward", plan.program.block, self.program.block, self.saved or plan.saved, self.program.outputs,
             self.tensors)
         return load(source, plan.program.name)
+
+
+def _kept(block: Block, saved: dict[Block, tuple[Value, ...]]) -> Iterator[Value]:
+    """What a run keeps once, in this block or a branch in it, and can be differentiated."""
+    yield from (value for value in saved.get(block, ()) if value.is_tensor and not value.stop_gradient)
+    for operator in block.operators:
+        if operator.kind == "cond":
+            for branch in operator.blocks:
+                yield from _kept(branch, saved)
 
 
 def _records(backward: Program) -> frozenset[Value]:
