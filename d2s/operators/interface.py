@@ -196,9 +196,9 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         return value if tracer is None else native.unpack(tracer, value)
 
-    def matched(self, subject: Any) -> Any:  # type: ignore[override]
+    def matched(self, subject: Any, asks_types: bool) -> Any:  # type: ignore[override]
         tracer = current_tracer()
-        return subject if tracer is None else native.matched(tracer, subject)
+        return subject if tracer is None else native.matched(tracer, subject, asks_types)
 
     def mapping(self, value: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

@@ -108,9 +108,9 @@ def unpack(tracer: Tracer, value: Any) -> Any:
     return seen(tracer, value)
 
 
-def matched(tracer: Tracer, subject: Any) -> Any:
-    """What a ``match`` statement looks at: patterns ask for types and contents, which symbols cannot show."""
-    if holds_symbols(subject) or id(subject) in tracer.dirty:
+def matched(tracer: Tracer, subject: Any, asks_types: bool) -> Any:
+    """What a ``match`` statement looks at: class patterns ask for types, which symbols cannot show."""
+    if (asks_types and holds_symbols(subject)) or id(subject) in tracer.dirty:
         raise TracingError(
             "a match statement looks at a value that is known only when the Program runs", user_location(),
             "Use if and isinstance, or keep the function eager with @d2s.jit.not_to_static.",

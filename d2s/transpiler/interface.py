@@ -234,8 +234,8 @@ class PythonOperators:
         return value
 
     @staticmethod
-    def matched(subject: Any) -> Any:
-        """What a ``match`` statement looks at."""
+    def matched(subject: Any, asks_types: bool) -> Any:
+        """What a ``match`` statement looks at; `asks_types` is True if it has class patterns."""
         return subject
 
     @staticmethod

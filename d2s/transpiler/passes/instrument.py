@@ -287,7 +287,9 @@ class _Instrument(Stores):
         return new if is_async else self.operator("iterate", node.iter, new)
 
     def visit_Match(self, node: Node) -> Any:
-        node.subject = self.operator("matched", node.subject, self.visit(node.subject))
+        asks_types = any(isinstance(part, gast.MatchClass) for case in node.cases for part in gast.walk(case.pattern))
+        subject = self.visit(node.subject)
+        node.subject = self.operator("matched", node.subject, subject, constant(asks_types))
         node.cases = [self.visit(case) for case in node.cases]
         return node
 
