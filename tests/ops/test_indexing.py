@@ -35,7 +35,7 @@ def indices(draw: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
         numpy_index.append(array)
         as_user = draw(st.sampled_from(["array", "tensor", "list"]))
         mine.append({"array": array, "tensor": d2s.to_tensor(array), "list": array.tolist()}[as_user])
-        if as_user == "list" and not isinstance(mine[-1], list):
+        if as_user == "list" and not (array.ndim and array.size):
             mine[-1] = d2s.to_tensor(array)
     if len(mine) == 1 and draw(st.booleans()):
         return mine[0], numpy_index[0]
