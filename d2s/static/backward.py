@@ -10,7 +10,7 @@ A gradient that may be absent at run time (only some path of control flow contri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,17 +18,11 @@ from typing import Any
 from d2s.core.interpreter import set_grad_mode, use_interpreter
 from d2s.errors import ProgramError
 from d2s.ops.reduction import unbroadcast, unbroadcast_like
+from d2s.static.aliases import Alias, Aliases, Question
+from d2s.static.backward_regions import Gradient, Gradients, Loop, choose, cond, merge
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Program, Value, map_values, walk_operators
 from d2s.static.variable import ObjectVariable, Variable
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Gradient:
-    """The gradient of a value so far; `certain` is False if it may be absent (None) at run time."""
-
-    value: Value
-    certain: bool = True
 
 
 @dataclass
@@ -60,6 +54,7 @@ def append_backward(
     wanted: Iterable[int] | None = None,
     captured: Iterable[int] = (),
     blocked: Iterable[int] = (),
+    kept_in_turns: dict[Block, tuple[Value, ...]] | None = None,
 ) -> BackwardPlan:
     """Derive the backward Program of `program`.
 
@@ -77,10 +72,13 @@ def append_backward(
         Outputs whose own gradient, after its hooks, the walk wants to keep.
     blocked : iterable of int
         Outputs through which no gradient passes.
+    kept_in_turns : dict, optional
+        What a run keeps of each turn of a loop, if gradients of these values will be given too.
     """
     reached = tuple(sorted(reached))
     result = Program(f"{program.name}@BACKWARD")
-    builder = _Backward(program, result, edges, wanted, captured, blocked)
+    builder = Backward(program, result, edges, wanted, captured, blocked)
+    builder.kept_in_turns = kept_in_turns or {}
     builder.run(reached)
     return BackwardPlan(result, reached, saved_values(program, result), frozenset(builder.inputs_read))
 
@@ -98,7 +96,7 @@ class _Unsaved:
         return tuple(self._variable.shape)
 
 
-class _Backward:
+class Backward:
     """State of one derivation."""
 
     def __init__(
@@ -118,6 +116,7 @@ class _Backward:
         for number, value in enumerate(program.outputs):
             self.output_numbers.setdefault(value, number)
         self.inputs_read: set[Value] = set()
+        self.kept_in_turns: dict[Block, tuple[Value, ...]] = {}
         self.hook_points: dict[Value, Value] = {}
         # Hook points in the order in which something is registered on them.
         self.registered: dict[Value | None, int] = {}
@@ -126,6 +125,11 @@ class _Backward:
                 self.hook_points[operator.inputs[0]] = operator.outputs[0]
             elif operator.kind == "register_hook":
                 self.registered.setdefault(operator.inputs[0], len(self.registered))
+        aliases = Aliases(program, {*self.edges, *self.hook_points})
+        self.aliases, self.homes = aliases.found, aliases.homes
+        # Gradients that are given, by the block in which their values are defined.
+        self.seeds: dict[Block, list[tuple[Value, Gradient]]] = {}
+        self._answers: dict[Question, Value] = {}
         self.useful = self._leading_to_wanted()
         self.last_use = self._last_uses()
 
@@ -196,7 +200,7 @@ class _Backward:
     # --- the derivation ----------------------------------------------------------------------------------------
 
     def run(self, reached: Sequence[int]) -> None:
-        grads: dict[Value, Gradient] = {}
+        grads: Gradients = {}
         before = set_grad_mode(False)
         try:
             with use_interpreter(self.record):
@@ -207,7 +211,8 @@ class _Backward:
                     seeds.append(seed)
                 self.record.program.block.inputs = tuple(seeds)
                 for number, seed in zip(reached, seeds, strict=True):
-                    self.accumulate(grads, self.forward.outputs[number], Gradient(seed))
+                    value = self.forward.outputs[number]
+                    self.seeds.setdefault(self.homes[value], []).append((value, Gradient(seed)))
                 self.finish_unused()
                 self.block(self.forward.block, grads)
         finally:
@@ -219,9 +224,11 @@ class _Backward:
             if number not in self.last_use:
                 self.finish(number)
 
-    def block(self, forward: Block, grads: dict[Value, Gradient]) -> None:
+    def block(self, forward: Block, grads: Gradients) -> None:
         """Visit the operators of a block in reverse."""
         top = forward is self.forward.block
+        for value, seed in self.seeds.get(forward, ()):
+            self.accumulate(grads, value, seed)
         for operator in reversed(forward.operators):
             with self.record.at(operator.location):
                 self.operator(operator, grads)
@@ -234,11 +241,11 @@ class _Backward:
         name = next(value.name for value, edge in self.edges.items() if edge == number)
         self.record.emit("arrived", (), (), {"edge": number, "name": name}, effect=True)
 
-    def operator(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
+    def operator(self, operator: Operator, grads: Gradients) -> None:
         if operator.kind == "cond":
-            self.cond(operator, grads)
+            cond(self, operator, grads)
         elif operator.kind == "while":
-            self.loop(operator, grads)
+            Loop(self, operator, grads).run(grads)
         elif any(out in grads for out in operator.outputs):
             certain = any(out in grads and grads[out].certain for out in operator.outputs)
             if certain:
@@ -246,7 +253,7 @@ class _Backward:
             else:
                 self.if_present(operator, grads)
 
-    def if_present(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
+    def if_present(self, operator: Operator, grads: Gradients) -> None:
         """Propagate through `operator` only if a gradient of its outputs is there."""
         present = self.record.new_value("present", None, kind=bool)
         given = tuple(grads[out].value for out in operator.outputs if out in grads)
@@ -259,9 +266,9 @@ class _Backward:
         orelse = Block()
         for out in operator.outputs:
             grads.pop(out, None)
-        self.merge(present, [(then, inner), (orelse, dict(grads))], grads)
+        merge(self, present, [(then, inner), (orelse, dict(grads))], grads)
 
-    def propagate(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
+    def propagate(self, operator: Operator, grads: Gradients) -> None:
         """Hooks of the outputs, rules, contributions."""
         self.check_unwritten(operator)
         found = self.all_hooked(operator, grads)
@@ -317,7 +324,7 @@ class _Backward:
                 self.record.emit("modified_in_place", (), (), attrs, effect=True)
                 return
 
-    def all_hooked(self, operator: Operator, grads: dict[Value, Gradient]) -> list[Gradient | None]:
+    def all_hooked(self, operator: Operator, grads: Gradients) -> list[Gradient | None]:
         """Gradients of the outputs after their hooks; outputs in the order in which hooks were registered first."""
         last = len(self.registered)
         positions = sorted(
@@ -334,7 +341,7 @@ class _Backward:
         return {name: map_values(value, lambda v: ObjectVariable(self.record, v))
                 for name, value in operator.attrs.items()}
 
-    def python_backward(self, operator: Operator, found: list[Gradient | None], grads: dict[Value, Gradient]) -> None:
+    def python_backward(self, operator: Operator, found: list[Gradient | None], grads: Gradients) -> None:
         """Gradient of a `py_func`: the user's backward function, called on arrays."""
         backward = operator.attrs["backward"]
         if backward is None:
@@ -352,7 +359,7 @@ class _Backward:
                 self.contribute(grads, value, Gradient(result))
 
     def py_layer_backward(
-        self, operator: Operator, found: list[Gradient | None], grads: dict[Value, Gradient]
+        self, operator: Operator, found: list[Gradient | None], grads: Gradients
     ) -> None:
         """Gradient of a PyLayer: its own backward, which may give None for an input."""
         absent = self.record.constant(None)
@@ -407,7 +414,7 @@ class _Backward:
         self.record.emit("call_hooks", inputs, (out,), attrs, effect=True)
         return Gradient(out, g.certain)
 
-    def contribute(self, grads: dict[Value, Gradient], value: Value, g: Gradient | None) -> None:
+    def contribute(self, grads: Gradients, value: Value, g: Gradient | None) -> None:
         """Un-broadcast one contribution and add it to the gradient of `value`."""
         if g is None or not self.needs(value):
             return
@@ -422,9 +429,24 @@ class _Backward:
             g = Gradient(self.record.value_of(reduced), g.certain)
         self.accumulate(grads, value, g)
 
-    def accumulate(self, grads: dict[Value, Gradient], value: Value, g: Gradient) -> None:
+    def accumulate(self, grads: Gradients, value: Value, g: Gradient) -> None:
+        """Add one contribution to the gradient of `value`, or of the value that it is in this run."""
         if not self.needs(value):
             return
+        alias = self.aliases.get(value)
+        if alias is None:
+            self.add(grads, value, g)
+            return
+
+        def into(source: Value | None) -> Callable[[Gradients], None]:
+            if source is None:
+                return lambda inner: self.add(inner, value, g)
+            return lambda inner: self.accumulate(inner, source, g)
+
+        choose(self, alias.question, into(alias.yes), into(alias.no), grads)
+
+    def add(self, grads: Gradients, value: Value, g: Gradient) -> None:
+        """Add to the gradient that `value` has itself."""
         number = self.edges.get(value)
         if number is not None:
             attrs = {"edge": number, "name": value.name, "certain": g.certain}
@@ -441,148 +463,24 @@ class _Backward:
             self.record.emit("add_present", (held.value, g.value), (total,))
         grads[value] = Gradient(total, held.certain or g.certain)
 
-    # --- control flow ------------------------------------------------------------------------------------------
+    def is_alias(self, value: Value, answer: bool) -> bool:
+        """True if `value` is a value from elsewhere in runs with this answer."""
+        alias: Alias | None = self.aliases.get(value)
+        return alias is not None and (alias.yes if answer else alias.no) is not None
 
-    def merge(
-        self, test: Value, branches: list[tuple[Block, dict[Value, Gradient]]], grads: dict[Value, Gradient],
-        attrs: dict[str, Any] | None = None,
-    ) -> None:
-        """Emit a `cond` of backward blocks; gradients that differ between them become its outputs."""
-        (then, after_then), (orelse, after_orelse) = branches
-        outputs: list[Value] = []
-        merged: dict[Value, Gradient] = {}
-        absent = self.record.constant(None)
-        for value in dict.fromkeys((*after_then, *after_orelse)):
-            first, second = after_then.get(value), after_orelse.get(value)
-            if first is second and first is not None:
-                merged[value] = first
-                continue
-            if first is not None and second is not None and first.value is second.value:
-                merged[value] = Gradient(first.value, first.certain and second.certain)
-                continue
-            out = self.record.new_value(f"{value.name}@GRAD", value.spec)
-            then.outputs += (first.value if first is not None else absent,)
-            orelse.outputs += (second.value if second is not None else absent,)
-            certain = first is not None and second is not None and first.certain and second.certain
-            outputs.append(out)
-            merged[value] = Gradient(out, certain)
-        if outputs or then.operators or orelse.operators:
-            self.record.emit("cond", (test,), tuple(outputs), attrs, effect=True, blocks=(then, orelse))
-        grads.clear()
-        grads.update(merged)
-
-    def cond(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
-        """Go back through the branch that was taken."""
-        given = {out: grads.pop(out) for out in operator.outputs if out in grads}
-        record = operator.record
-        branches = []
-        for forward in operator.blocks:
-            inner = dict(grads)
-            with self.record.new_block() as block:
-                for out, source in zip(operator.outputs, forward.outputs, strict=False):
-                    if out in given:
-                        self.accumulate(inner, source, given[out])
-                self.block(forward, inner)
-            branches.append((block, inner))
-        for forward in operator.blocks:
-            for _, inner in branches:
-                self._drop_locals(forward, inner)
-        taken = self.record.new_value("taken", None, kind=bool)
-        assert record is not None
-        self.record.emit("branch_of", (record,), (taken,))
-        attrs = {"record": record, "of": operator}
-        self.merge(taken, branches, grads, attrs)
-
-    def _drop_locals(self, forward: Block, grads: dict[Value, Gradient]) -> None:
-        """Forget gradients of values that exist only inside `forward`."""
-        local = set(forward.inputs)
-        for operator in walk_operators(forward):
-            local.update(operator.outputs)
-            for block in operator.blocks:
-                local.update(block.inputs)
-        for value in [value for value in grads if value in local]:
-            del grads[value]
-
-    def loop(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
-        """Go back through the turns of a loop, last one first."""
-        body = operator.blocks[1]
-        carried: dict[Value, Gradient | None] = {}
-        for value, out in zip(body.inputs, operator.outputs, strict=False):
-            held = grads.pop(out, None)
-            if self.needs(value):
-                carried[value] = held
-        outer = dict(grads)
-        # What the body contributes to and what is certain is found by trial; both only grow until stable.
-        touched: list[Value] = []
-        certain = {value: held is not None and held.certain for value, held in carried.items()}
-        while True:
-            start = {value: certain[value] for value in carried}
-            start |= {value: value in outer and outer[value].certain for value in touched}
-            with self.record.new_block() as trial:
-                first, after = self._turn(operator, carried, touched, start, outer)
-            new = [value for value in after if value not in first and value not in carried]
-            weaker = [v for v in carried if certain[v] and not (v in after and after[v].certain)]
-            if not new and not weaker:
-                break
-            touched += new
-            for value in weaker:
-                certain[value] = False
-        if not any(held is not None for held in carried.values()) and not touched and not self._has_effects(trial):
-            return
-        self._emit_loop(operator, carried, touched, start, outer, grads)
-
-    def _has_effects(self, block: Block) -> bool:
-        return any(operator.effect for operator in walk_operators(block))
-
-    def _turn(
-        self, operator: Operator, carried: dict[Value, Gradient | None], touched: list[Value],
-        start: dict[Value, bool], outer: dict[Value, Gradient],
-    ) -> tuple[dict[Value, Gradient], dict[Value, Gradient]]:
-        """Record one turn into the current block; the gradients before and after it."""
-        body = operator.blocks[1]
-        first = {
-            value: Gradient(self.record.new_value(f"{value.name}@GRAD", value.spec), start[value])
-            for value in (*carried, *touched)
-        }
-        inner = {value: first[value] for value in touched}
-        for value, source in zip(body.inputs, body.outputs, strict=True):
-            if value in carried:
-                self.accumulate(inner, source, first[value])
-        self.block(body, inner)
-        after = dict(inner)
-        locals_: dict[Value, Gradient] = {v: g for v, g in inner.items() if v in carried}
-        self._drop_locals(body, after)
-        after.update(locals_)
-        return first, after
-
-    def _emit_loop(
-        self, operator: Operator, carried: dict[Value, Gradient | None], touched: list[Value],
-        start: dict[Value, bool], outer: dict[Value, Gradient], grads: dict[Value, Gradient],
-    ) -> None:
-        body = operator.blocks[1]
-        absent = self.record.constant(None)
-        with self.record.new_block() as block:
-            first, after = self._turn(operator, carried, touched, start, outer)
-        order = [*carried, *touched]
-        block.inputs = tuple(first[value].value for value in order)
-        block.outputs = tuple(after[value].value if value in after else absent for value in order)
-        initial = []
-        for value in order:
-            held = carried[value] if value in carried else outer.get(value)
-            initial.append(absent if held is None else held.value)
-        finals = [self.record.new_value(f"{value.name}@GRAD", value.spec) for value in order]
-        assert operator.record is not None
-        self.record.emit(
-            "reversed_turns", tuple(initial), tuple(finals), {"record": operator.record, "of": operator},
-            effect=True, blocks=(block,),
-        )
-        position = dict(zip(body.inputs, operator.inputs, strict=True))
-        for value, final in zip(order, finals, strict=True):
-            g = Gradient(final, start[value])
-            if value in carried:
-                self.accumulate(grads, position[value], g)
+    def answer(self, question: Question) -> Value:
+        """What the run has recorded on a question."""
+        kind, operator = question
+        found = self._answers.get(question)
+        if found is None or not self.record.in_scope(found):
+            found = self.record.new_value(kind.removesuffix("_of"), None, kind=bool)
+            self._answers[question] = found
+            if kind == "is_first_turn":
+                self.record.emit(kind, (), (found,), {"loop": operator})
             else:
-                grads[value] = g
+                assert operator.record is not None
+                self.record.emit(kind, (operator.record,), (found,))
+        return found
 
 
 def _differentiated(operator: Operator) -> Iterator[Value]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.op import Op
-from d2s.static.program import Block, Operator, Value, values_in
+from d2s.static.program import Block, Operator, Value, values_in, walk_operators
 from d2s.static.runtime import RUNTIME
 
 _INDENT = "    "
@@ -70,6 +70,8 @@ class FunctionWriter:
         self.taken: set[str] = {*RUNTIME, "np", "run", "walk", "saved"}
         self.source.namespace.update(RUNTIME)
         self.constants: dict[Any, str] = {}
+        # The number of the turn in which backward is, by loop.
+        self.turn_numbers: dict[Operator, str] = {}
         self.depth = 1
         self.kept: list[Any] = []
         # Regions around the current line, for a `return` inside: what to write for each, innermost last.
@@ -319,8 +321,13 @@ def _reversed_turns(w: FunctionWriter, operator: Operator) -> None:
     block, = operator.blocks
     forward: Operator = operator.attrs["of"]
     w.bindings(block.inputs, operator.inputs)
-    turn = w.fresh("turn")
-    w.line(f"for {turn} in reversed({w.name(operator.attrs['record'])}):", operator)
+    turn, turns = w.fresh("turn"), w.name(operator.attrs["record"])
+    if any(inner.kind == "is_first_turn" and inner.attrs["loop"] is forward for inner in walk_operators(block)):
+        number = w.turn_numbers[forward] = w.fresh("number")
+        w.line(f"for {number} in range(len({turns}) - 1, -1, -1):", operator)
+        w.line(f"{_INDENT}{turn} = {turns}[{number}]")
+    else:
+        w.line(f"for {turn} in reversed({turns}):", operator)
     w.depth += 1
     w.unpack(w.saved.get(forward.blocks[1], ()), turn)
     w.given[block] = ()
@@ -486,6 +493,8 @@ _WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "is_present": _is_present,
     "modified_in_place": _plain("modified_in_place({op}, {value})"),
     "branch_of": _plain("{0}[0]"),
+    "has_turns": _plain("bool({0})"),
+    "is_first_turn": lambda w, o: w.assign(o, f"{w.turn_numbers[o.attrs['loop']]} == 0"),
     "zeros_like": _plain("np.zeros_like({0})"),
     "or_zeros": _plain("np.zeros_like({1}) if {0} is None else {0}"),
     "add_present": _plain("add_present({0}, {1})"),

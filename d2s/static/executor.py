@@ -94,14 +94,15 @@ class Compiled:
 
     def backward_plan(
         self, reached: tuple[int, ...], wanted: tuple[int, ...] | None, captured: tuple[int, ...],
-        blocked: tuple[int, ...] = (),
+        blocked: tuple[int, ...] = (), in_turns: bool = False,
     ) -> BackwardPlan:
-        """The backward Program for the same, to be interpreted."""
-        key = (reached, wanted, captured, blocked)
+        """The backward Program for the same, to be interpreted; `in_turns`: also for what turns of loops have kept."""
+        key = (reached, wanted, captured, blocked, in_turns)
         found = self._interpreted.get(key)
         if found is None:
             found = self._interpreted[key] = append_backward(
-                self.program, self.edges, reached, wanted, captured, blocked)
+                self.program, self.edges, reached, wanted, captured, blocked,
+                _kept_in_turns(self.program, self.saved) if in_turns else None)
             for check in BACKWARD_CHECKS:
                 check(found.program, self.program)
             self._check_kept(found)
@@ -149,6 +150,12 @@ def _kept(block: Block, saved: dict[Block, tuple[Value, ...]]) -> Iterator[Value
                 yield from _kept(branch, saved)
 
 
+def _kept_in_turns(program: Program, saved: dict[Block, tuple[Value, ...]]) -> dict[Block, tuple[Value, ...]]:
+    """The same for each turn of the loops."""
+    bodies = [operator.blocks[1] for operator in program.all_operators() if operator.kind == "while"]
+    return {body: tuple(_kept(body, saved)) for body in bodies}
+
+
 def _records(backward: Program) -> frozenset[Value]:
     """Records of control flow that a backward Program reads."""
     found = set()
@@ -156,7 +163,7 @@ def _records(backward: Program) -> frozenset[Value]:
         record = operator.attrs.get("record")
         if record is not None:
             found.add(record)
-        if operator.kind == "branch_of":
+        if operator.kind in ("branch_of", "has_turns"):
             found.add(operator.inputs[0])
     return frozenset(found)
 

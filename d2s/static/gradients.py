@@ -8,7 +8,8 @@ from typing import Any
 from d2s.core.interpreter import set_grad_mode, use_interpreter
 from d2s.errors import GradientError, ProgramError, ShapeError, user_location
 from d2s.ops.creation import ones_like
-from d2s.static.backward import Gradient, _Backward
+from d2s.static.backward import Backward
+from d2s.static.backward_regions import Gradient
 from d2s.static.graph import GraphInterpreter, recorder_of
 from d2s.static.program import Operator, Program, Value
 from d2s.static.variable import Variable
@@ -109,8 +110,8 @@ def _derive(
     return _GradientsInPlace(recorder, wanted, blocked).derive(targets, seeds)
 
 
-class _GradientsInPlace(_Backward):
-    """Derives gradients like `_Backward`, but into the Program itself: no gradient leaves it on the way."""
+class _GradientsInPlace(Backward):
+    """Derives gradients like `Backward`, but into the Program itself: no gradient leaves it on the way."""
 
     record: GraphInterpreter
 

@@ -120,7 +120,7 @@ class _Verifier:
     def regions(self, operator: Operator, scope: set[Value]) -> None:
         forward: Operator | None = operator.attrs.get("of")
         kept = [set[Value]() for _ in operator.blocks]
-        if forward is not None and operator.blocks:
+        if forward is not None:
             # The backward of a branch or a turn reads what that branch or turn has kept.
             blocks = forward.blocks if operator.kind == "cond" else forward.blocks[1:]
             kept = [set(_kept(block)) for block in blocks]
