@@ -55,20 +55,31 @@ def interpret_backward(
     outputs = compiled.program.outputs
     node.specs = [*node.specs, *(value.spec for value in outputs[len(node.specs) :] if value.spec is not None)]
     blocked = tuple(number for blocked_node, number in walk.blocked if blocked_node is node)
-    plan = compiled.backward_plan(reached, wanted, captured, blocked)
-    interpreter = _Interpreter(node, walk)
+    of_outputs = tuple(number for number in reached if number < len(outputs))
+    brought = dict(enumerate(grads))
+    of_turns = {key: grad for key, number in node.turn_outputs.items() if (grad := brought.get(number)) is not None}
+    plan = compiled.backward_plan(of_outputs, wanted, captured, blocked, bool(of_turns))
+    interpreter = _Interpreter(node, walk, of_turns)
     interpreter.keep(compiled.program.block, node.saved)
-    for value, number in zip(plan.program.inputs, reached, strict=True):
+    if not walk.retain_graph:
+        node.release()
+    for value, number in zip(plan.program.inputs, of_outputs, strict=True):
         interpreter.values[value] = grads[number]
+    node.left = None
     interpreter.block(plan.program.block)
+    node.arrive_all(walk, plan.conditional)
 
 
 class _Interpreter:
     """Runs a backward Program on Tensors."""
 
-    def __init__(self, node: CallNode, walk: Walk) -> None:
+    def __init__(self, node: CallNode, walk: Walk, of_turns: dict[tuple[int, str], Tensor]) -> None:
         self.node = node
         self.walk = walk
+        self.of_turns = of_turns
+        # Identity of the record of the turn that is being gone back through; 0 outside of loops.
+        self.turn = 0
+        self.turn_numbers: dict[Operator, int] = {}
         self.values: dict[Value, Any] = {}
         program = node.compiled.program
         self.output_numbers = {value: number for number, value in reversed(list(enumerate(program.outputs)))}
@@ -90,7 +101,19 @@ class _Interpreter:
         number = self.edge_numbers.get(value)
         if number is not None:
             return _at(self.node.edges[number], array)
+        if self.turn:
+            return Tensor(array, False, self.node, self.number_in_turn(value))
         return Tensor(array, False, self.node, self.output_numbers[value])
+
+    def number_in_turn(self, value: Value) -> int:
+        """The output of the call that stands for what this turn has kept of `value`."""
+        key = (self.turn, value.name)
+        number = self.node.turn_outputs.get(key)
+        if number is None:
+            assert value.spec is not None
+            number = self.node.turn_outputs[key] = len(self.node.specs)
+            self.node.specs = [*self.node.specs, value.spec]
+        return number
 
     def block(self, block: Block) -> None:
         for operator in block.operators:
@@ -105,9 +128,9 @@ class _Interpreter:
                         operator.location, "Compute it eagerly, or without create_graph.",
                     )
                 result = run(self, operator)
-            if operator.several or len(operator.outputs) != 1:
-                self.values.update(zip(operator.outputs, result or (), strict=True))
-            else:
+            if operator.several or operator.blocks:
+                self.values.update(zip(operator.outputs, result, strict=True))
+            elif operator.outputs:
                 self.values[operator.outputs[0]] = result
 
     def value(self, value: Value) -> Any:
@@ -132,12 +155,20 @@ class _Interpreter:
     def reversed_turns(self, operator: Operator) -> tuple[Any, ...]:
         (block,), forward = operator.blocks, operator.attrs["of"]
         carried = [self.value(value) for value in operator.inputs]
-        for turn in reversed(self.value(operator.attrs["record"])):
+        around = self.turn
+        for number, turn in reversed(list(enumerate(self.value(operator.attrs["record"])))):
+            # The run keeps these tuples, so their identity names the turn.
+            self.turn = id(turn)
+            self.turn_numbers[forward] = number
             self.values.update(zip(block.inputs, carried, strict=True))
             self.keep(forward.blocks[1], turn)
             self.block(block)
             carried = [self.value(value) for value in block.outputs]
+        self.turn = around
         return tuple(carried)
+
+    def kept_grad(self, operator: Operator) -> Tensor | None:
+        return self.of_turns.get((self.turn, operator.attrs["of_value"]))
 
     def python(self, operator: Operator) -> Any:
         function, args, kwargs = self.template(operator.attrs["call"])
@@ -220,8 +251,12 @@ _RUN: dict[str, Callable[[_Interpreter, Operator], Any]] = {
     "accumulate": _Interpreter.accumulate,
     "accumulate_leaf": _Interpreter.accumulate_leaf,
     "call_hooks": _Interpreter.call_hooks,
+    "kept_grad": _Interpreter.kept_grad,
     "arrived": lambda interpreter, operator: interpreter.node.arrived(interpreter.walk, operator.attrs["edge"]),
+    "contributed": lambda interpreter, operator: interpreter.node.contributed(interpreter.walk, operator.attrs["edge"]),
     "branch_of": _reads(lambda record: record[0]),
+    "has_turns": _reads(bool),
+    "is_first_turn": lambda interpreter, operator: interpreter.turn_numbers[operator.attrs["loop"]] == 0,
     "is_present": _reads(lambda *grads: any(grad is not None for grad in grads)),
     "add_present": _reads(_add_present),
     "or_zeros": _or_zeros,

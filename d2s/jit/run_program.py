@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class CallNode(InteriorNode):
 
     joins_outputs = True
 
-    __slots__ = ("compiled", "made", "saved", "tensors", "versions")
+    __slots__ = ("compiled", "left", "made", "saved", "tensors", "turn_outputs", "versions")
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any]) -> None:
         edges: list[Edge | None] = [tensors[i].edge() for i in compiled.edge_positions]
@@ -52,9 +52,13 @@ class CallNode(InteriorNode):
         self.compiled = compiled
         self.tensors = tensors
         self.saved: Any = ()
+        # During a backward that counts: contributions still to come, by edge.
+        self.left: dict[int, int] | None = None
         self.versions = [tensors[i].version for i in compiled.read_tensors]
         # Tensors of this run that the caller holds and whose values backward reads.
         self.made: list[weakref.ref[Tensor]] = []
+        # Numbers of what turns of loops have kept, once a recorded backward has read it.
+        self.turn_outputs: dict[tuple[int, str], int] = {}
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
@@ -105,17 +109,24 @@ class CallNode(InteriorNode):
                 if self.edges[number] is not None and walk.needs(self.edges[number]))
             captured = tuple(
                 number for number in range(len(compiled.program.outputs)) if (self, number) in walk.captured)
-        if walk.create_graph:
+        if walk.create_graph or (reached and reached[-1] >= len(compiled.program.outputs)):
             from d2s.jit.interpret import interpret_backward
 
             interpret_backward(self, walk, reached, wanted, captured, grads)
             return
         blocked = tuple([number for node, number in walk.blocked if node is self])
-        function = compiled.backward_function(reached, wanted, captured, blocked)
+        backward = compiled.backward_function(reached, wanted, captured, blocked)
         given = [grads[number].data for number in reached]  # type: ignore[union-attr]
         with Silent():
+            self.left = None
+            if backward.count is not None and self.shows_order():
+                self.left = backward.count(self.saved, *[True] * len(given))
+                self.arrive_all(walk, [number for number, count in self.left.items() if not count])
             # Handed over, not kept here: each array goes with its last use.
-            function(self, walk, self.take_saved(walk.retain_graph), *given)
+            backward.run(self, walk, self.take_saved(walk.retain_graph), *given)
+            # Counted contributions do not come if a PyLayer gives no gradient.
+            waiting = backward.conditional if self.left is None else [n for n, count in self.left.items() if count > 0]
+            self.arrive_all(walk, waiting)
 
     def release(self) -> None:
         super().release()
@@ -139,6 +150,30 @@ class CallNode(InteriorNode):
         edge = self.edges[number]
         if edge is not None and walk.needs(edge):
             walk.accumulate(edge, Tensor(np.asarray(grad)))
+
+    def shows_order(self) -> bool:
+        """True if some hook of this run, or of a leaf it leads to, may see which leaves are finished."""
+        if self.compiled.registers_hooks or self.hooks:
+            return True
+        leaves = [edge[0] for edge in self.edges if edge is not None and type(edge[0]) is LeafNode]
+        return any(leaf.hooks is not None or leaf.reduce_hooks is not None for leaf in leaves)
+
+    def contribute(self, walk: Any, number: int, grad: Any) -> None:
+        """A contribution to an edge that counts by itself."""
+        self.accumulate(walk, number, grad)
+        self.contributed(walk, number)
+
+    def contributed(self, walk: Any, number: int) -> None:
+        """One of the counted contributions to an edge is in."""
+        if self.left is not None:
+            self.left[number] -= 1
+            if not self.left[number]:
+                self.arrived(walk, number)
+
+    def arrive_all(self, walk: Any, numbers: Iterable[int]) -> None:
+        """Say of edges that nothing more will come."""
+        for number in numbers:
+            self.arrived(walk, number)
 
     def accumulate_leaf(self, walk: Any, tensor: Tensor, grad: Any) -> None:
         """The whole gradient of a leaf made in this run."""

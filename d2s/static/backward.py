@@ -39,12 +39,15 @@ class BackwardPlan:
         What a run has to keep for it.
     inputs_read : set of Value
         Values that a rule reads as input of an op: a write to such a tensor before backward is an error.
+    conditional : tuple of int
+        Edges to which the number of contributions depends on the path taken.
     """
 
     program: Program
     reached: tuple[int, ...]
     saved: dict[Block, tuple[Value, ...]] = field(default_factory=dict)
     inputs_read: frozenset[Value] = frozenset()
+    conditional: tuple[int, ...] = ()
 
 
 def append_backward(
@@ -76,11 +79,18 @@ def append_backward(
         What a run keeps of each turn of a loop, if gradients of these values will be given too.
     """
     reached = tuple(sorted(reached))
-    result = Program(f"{program.name}@BACKWARD")
-    builder = Backward(program, result, edges, wanted, captured, blocked)
-    builder.kept_in_turns = kept_in_turns or {}
-    builder.run(reached)
-    return BackwardPlan(result, reached, saved_values(program, result), frozenset(builder.inputs_read))
+    conditional: frozenset[int] = frozenset()
+    while True:
+        result = Program(f"{program.name}@BACKWARD")
+        builder = Backward(program, result, edges, wanted, captured, blocked, conditional)
+        builder.kept_in_turns = kept_in_turns or {}
+        builder.run(reached)
+        if builder.met_in_regions <= conditional:
+            break
+        # Now that it is known which edges have to be counted.
+        conditional |= builder.met_in_regions
+    return BackwardPlan(
+        result, reached, saved_values(program, result), frozenset(builder.inputs_read), tuple(sorted(conditional)))
 
 
 class _Unsaved:
@@ -102,8 +112,14 @@ class Backward:
     def __init__(
         self, program: Program, result: Program, edges: Sequence[Value],
         wanted: Iterable[int] | None, captured: Iterable[int], blocked: Iterable[int],
+        conditional: frozenset[int] = frozenset(),
     ) -> None:
         self.forward = program
+        # Edges whose contributions are counted when the Program runs, and those met on a path that may not be taken.
+        self.conditional = conditional
+        self.met_in_regions: set[int] = set()
+        # What the operator being visited has contributed to; None while gradients are only handed on.
+        self.contributed: list[Value] | None = None
         self.record = StaticInterpreter(result)
         self.edges = {value: number for number, value in enumerate(edges)}
         self.edges.update({value: self.edges[first] for value, first in program.same_edge.items() if first in self.edges})
@@ -221,7 +237,7 @@ class Backward:
     def finish_unused(self) -> None:
         """Edges that no operator of the Program uses (returned as they came) are finished at once."""
         for number in dict.fromkeys(self.edges.values()):
-            if number not in self.last_use:
+            if number not in self.last_use and number not in self.conditional:
                 self.finish(number)
 
     def block(self, forward: Block, grads: Gradients) -> None:
@@ -234,7 +250,7 @@ class Backward:
                 self.operator(operator, grads)
                 if top:
                     for number in self._edges_in(operator):
-                        if self.last_use.get(number) is operator:
+                        if self.last_use.get(number) is operator and number not in self.conditional:
                             self.finish(number)
 
     def finish(self, number: int) -> None:
@@ -266,10 +282,40 @@ class Backward:
         orelse = Block()
         for out in operator.outputs:
             grads.pop(out, None)
-        merge(self, present, [(then, inner), (orelse, dict(grads))], grads)
+        merge(self, lambda: present, [(then, inner), (orelse, dict(grads))], grads)
 
     def propagate(self, operator: Operator, grads: Gradients) -> None:
-        """Hooks of the outputs, rules, contributions."""
+        """Hooks of the outputs, rules, contributions; then those edges are told that one more is in."""
+        self.contributed = []
+        self.contributions(operator, grads)
+        contributed, self.contributed = self.contributed, None
+        for value in contributed:
+            self.arrive(value)
+
+    def arrive(self, value: Value) -> None:
+        """Say that a contribution to `value` is in, if that is an edge in this run."""
+        number, alias = self.edges.get(value), self.aliases.get(value)
+        if number is not None:
+            if self.record.is_nested:
+                self.met_in_regions.add(number)
+            if number in self.conditional:
+                attrs = {"edge": number, "name": value.name}
+                self.record.emit("contributed", (), (), attrs, effect=True)
+        elif alias is not None and self.may_be_edge(value):
+
+            def on(source: Value | None) -> Callable[[Gradients], None]:
+                return lambda inner: None if source is None else self.arrive(source)
+
+            choose(self, alias.question, on(alias.yes), on(alias.no), {})
+
+    def may_be_edge(self, value: Value) -> bool:
+        """True if `value` is an edge in some runs."""
+        alias = self.aliases.get(value)
+        sources = () if alias is None else (alias.yes, alias.no)
+        return value in self.edges or any(source is not None and self.may_be_edge(source) for source in sources)
+
+    def contributions(self, operator: Operator, grads: Gradients) -> None:
+        """Hooks of the outputs of an operator, its rules, and what they give to its inputs."""
         self.check_unwritten(operator)
         found = self.all_hooked(operator, grads)
         if operator.kind in ("check_bound",):
@@ -418,6 +464,8 @@ class Backward:
         """Un-broadcast one contribution and add it to the gradient of `value`."""
         if g is None or not self.needs(value):
             return
+        if self.contributed is not None:
+            self.contributed.append(value)
         assert value.spec is not None and g.value.spec is not None
         if g.value.spec.shape != value.spec.shape:
             given = self.variable(g.value)
@@ -449,7 +497,9 @@ class Backward:
         """Add to the gradient that `value` has itself."""
         number = self.edges.get(value)
         if number is not None:
-            attrs = {"edge": number, "name": value.name, "certain": g.certain}
+            attrs = {"edge": number, "name": value.name, "certain": g.certain, "counted": self.contributed is None}
+            if self.contributed is None:
+                self.met_in_regions.add(number)
             self.record.emit("accumulate", (g.value,), (), attrs, effect=True)
             return
         held = grads.get(value)

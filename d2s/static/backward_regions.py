@@ -64,11 +64,11 @@ def choose(
             run(inner)
         branches.append((block, inner))
     attrs: dict[str, object] = {} if region is None else {"record": region.record, "of": region}
-    merge(backward, backward.answer(question), branches, grads, question, attrs)
+    merge(backward, lambda: backward.answer(question), branches, grads, question, attrs)
 
 
 def merge(
-    backward: Backward, test: Value, branches: list[tuple[Block, Gradients]], grads: Gradients,
+    backward: Backward, test: Callable[[], Value], branches: list[tuple[Block, Gradients]], grads: Gradients,
     question: Question | None = None, attrs: dict[str, object] | None = None,
 ) -> None:
     """Emit a `cond` of backward blocks; gradients that differ between them become its outputs."""
@@ -102,7 +102,7 @@ def merge(
         outputs.append(out)
         merged[value] = Gradient(out, certain, within)
     if outputs or then.operators or orelse.operators:
-        backward.record.emit("cond", (test,), tuple(outputs), attrs, effect=True, blocks=(then, orelse))
+        backward.record.emit("cond", (test(),), tuple(outputs), attrs, effect=True, blocks=(then, orelse))
     grads.clear()
     grads.update(merged)
 

@@ -58,6 +58,11 @@ class StaticInterpreter:
         """The block that operators go to now."""
         return self._blocks[-1]
 
+    @property
+    def is_nested(self) -> bool:
+        """True inside of blocks."""
+        return len(self._blocks) > 1
+
     @contextmanager
     def new_block(self, inputs: tuple[Value, ...] = ()) -> Iterator[Block]:
         """Collect the operators recorded inside in a block of their own."""

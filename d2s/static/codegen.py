@@ -429,7 +429,8 @@ def _materialise(w: FunctionWriter, operator: Operator) -> None:
 def _accumulate(w: FunctionWriter, operator: Operator) -> None:
     name = w.name(operator.inputs[0])
     guard = "" if operator.attrs["certain"] else f"if {name} is not None: "
-    w.line(f"{guard}run.accumulate(walk, {operator.attrs['edge']}, {name})  # {operator.attrs['name']}", operator)
+    method = "contribute" if operator.attrs["counted"] else "accumulate"
+    w.line(f"{guard}run.{method}(walk, {operator.attrs['edge']}, {name})  # {operator.attrs['name']}", operator)
 
 
 def _are_one_line(accumulate: Operator, arrived: Operator) -> bool:
@@ -456,6 +457,10 @@ def _all_reads(operator: Operator) -> Iterator[Value]:
 
 def _arrived(w: FunctionWriter, operator: Operator) -> None:
     w.line(f"run.arrived(walk, {operator.attrs['edge']})  # {operator.attrs['name']}", operator)
+
+
+def _contributed(w: FunctionWriter, operator: Operator) -> None:
+    w.line(f"run.contributed(walk, {operator.attrs['edge']})  # {operator.attrs['name']}", operator)
 
 
 def _call_hooks(w: FunctionWriter, operator: Operator) -> None:
@@ -501,6 +506,7 @@ _WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "accumulate": _accumulate,
     "accumulate_leaf": _plain("run.accumulate_leaf(walk, {0}, {1})"),
     "arrived": _arrived,
+    "contributed": _contributed,
     "call_hooks": _call_hooks,
 }
 

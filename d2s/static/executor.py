@@ -14,6 +14,7 @@ import numpy as np
 
 from d2s.core.spec import TensorSpec
 from d2s.errors import D2SError, GradientError
+from d2s.static.arrivals import count_source
 from d2s.static.backward import BackwardPlan, append_backward, saved_values
 from d2s.static.codegen import Source, backward_source, forward_source
 from d2s.static.program import Block, Program, Value
@@ -25,6 +26,25 @@ _SOURCE = "__d2s_source__"
 # Called with every Program before it is compiled, and with every backward of it; the test suite puts `verify` here.
 FORWARD_CHECKS: list[Callable[[Program], None]] = []
 BACKWARD_CHECKS: list[Callable[[Program, Program], None]] = []
+
+
+@dataclasses.dataclass(frozen=True)
+class BackwardFunction:
+    """A compiled backward.
+
+    Attributes
+    ----------
+    run : callable
+        ``run(node, walk, saved, *gradients)``.
+    conditional : tuple of int
+        Edges to which the number of contributions depends on the path taken.
+    count : callable or None
+        ``count(saved, *gradients)``: that number for each of them, if the gradients are there.
+    """
+
+    run: Callable[..., Any]
+    conditional: tuple[int, ...] = ()
+    count: Callable[..., dict[int, int]] | None = None
 
 
 class Compiled:
@@ -56,7 +76,8 @@ class Compiled:
         unknown = TensorSpec((), np.dtype("float32"))
         self.output_specs = tuple(
             value.spec if value.spec is not None and value.spec.is_static else unknown for value in program.outputs)
-        self._plans: dict[Any, Callable[..., Any]] = {}
+        self._plans: dict[Any, BackwardFunction] = {}
+        self.registers_hooks = any(operator.kind == "register_hook" for operator in program.all_operators())
         self._interpreted: dict[Any, BackwardPlan] = {}
         self._with_kept_outputs: Compiled | None = None
         self.saved: dict[Block, tuple[Value, ...]] = {}
@@ -82,7 +103,7 @@ class Compiled:
     def backward_function(
         self, reached: tuple[int, ...], wanted: tuple[int, ...] | None, captured: tuple[int, ...],
         blocked: tuple[int, ...] = (),
-    ) -> Callable[..., Any]:
+    ) -> BackwardFunction:
         """The backward function for gradients of the outputs `reached`, leading to the edges `wanted`."""
         key = (reached, wanted, captured, blocked)
         found = self._plans.get(key)
@@ -131,14 +152,17 @@ class Compiled:
                 names = ", ".join(sorted(value.name for value in missing))
                 raise GradientError(f"a run of {self.program.name} has not kept {names}, which this gradient needs")
 
-    def _backward_function(self, plan: BackwardPlan) -> Callable[..., Any]:
+    def _backward_function(self, plan: BackwardPlan) -> BackwardFunction:
         for check in BACKWARD_CHECKS:
             check(plan.program, self.program)
         # The run keeps what the largest backward needs; a smaller one unpacks the same.
-        source = backward_source(
-            "backward", plan.program.block, self.program.block, self.saved or plan.saved, self.program.outputs,
-            self.tensors)
-        return load(source, plan.program.name)
+        block, forward, saved = plan.program.block, self.program.block, self.saved or plan.saved
+        run = load(
+            backward_source("backward", block, forward, saved, self.program.outputs, self.tensors), plan.program.name)
+        if not plan.conditional:
+            return BackwardFunction(run)
+        count = load(count_source(block, forward, saved, plan.conditional), f"{plan.program.name} count")
+        return BackwardFunction(run, plan.conditional, count)
 
 
 def _kept(block: Block, saved: dict[Block, tuple[Value, ...]]) -> Iterator[Value]:

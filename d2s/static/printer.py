@@ -24,7 +24,7 @@ _LONGEST_TEXT = 40
 _SEPARATORS = r"[/\\]"
 _BLOCK_TITLES = {"cond": ("then", "else"), "while": ("test", "body"), "reversed_turns": ("turn",)}
 # Attributes that say in another form what the line shows already.
-_HIDDEN_ATTRIBUTES = frozenset(("of", "loop", "record", "target", "output", "name", "captured", "certain", "edge"))
+_HIDDEN_ATTRIBUTES = frozenset(("of", "loop", "record", "target", "output", "name", "captured", "certain", "counted", "edge"))
 
 
 def text_of(program: Program) -> str:

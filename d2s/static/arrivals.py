@@ -1,0 +1,70 @@
+"""How many contributions a backward will make to the edges that control flow leads to.
+
+A leaf is finished, hooks and all, when its last contribution is in.  Where branches and turns decide how many there
+are, they are counted first: the backward Program is run once on nothing but the presence of gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from d2s.static.codegen import FunctionWriter, Source
+from d2s.static.program import Block, Operator, Value
+
+
+class _CountWriter(FunctionWriter):
+    """Writes a backward Program with True for each gradient that is there, None for each that is not."""
+
+    def block(self, block: Block) -> None:
+        for operator in block.operators:
+            self.operator(operator)
+
+    def operator(self, operator: Operator) -> None:
+        if operator.kind in _AS_THEY_ARE:
+            super().operator(operator)
+            return
+        writer = _WRITERS.get(operator.kind)
+        if writer is not None:
+            writer(self, operator)
+        elif operator.outputs:
+            self.line(f"{' = '.join(map(self.name, operator.outputs))} = True")
+
+
+def _contributed(w: _CountWriter, operator: Operator) -> None:
+    w.line(f"left[{operator.attrs['edge']}] += 1")
+
+
+def _accumulated(w: _CountWriter, operator: Operator) -> None:
+    if operator.attrs["counted"]:
+        w.line(f"left[{operator.attrs['edge']}] += {w.name(operator.inputs[0])} is not None")
+
+
+def _passed_on(w: _CountWriter, operator: Operator) -> None:
+    w.line(f"{w.name(operator.outputs[0])} = {w.name(operator.inputs[0])}")
+
+
+def _either(w: _CountWriter, operator: Operator) -> None:
+    w.line(f"{w.name(operator.outputs[0])} = {' or '.join(map(w.name, operator.inputs))}")
+
+
+_AS_THEY_ARE = frozenset(("cond", "reversed_turns", "is_present", "branch_of", "has_turns", "is_first_turn"))
+_WRITERS: dict[str, Callable[[_CountWriter, Operator], None]] = {
+    "accumulate": _accumulated,
+    "contributed": _contributed,
+    "call_hooks": _passed_on,
+    "add_present": _either,
+}
+
+
+def count_source(
+    block: Block, forward: Block, saved: dict[Block, tuple[Value, ...]], edges: Sequence[int],
+) -> Source:
+    """The function ``count(saved, *gradients)``: contributions by edge number."""
+    w = _CountWriter("count", saved)
+    inputs = [w.name(value) for value in block.inputs]
+    w.source.lines.append(f"def count({', '.join(['saved', *inputs])}):")
+    w.line(f"left = dict.fromkeys({tuple(edges)!r}, 0)")
+    w.unpack(saved.get(forward, ()), "saved")
+    w.block(block)
+    w.line("return left")
+    return w.source
