@@ -1,0 +1,1 @@
+"""Benchmarks of d2s against other libraries: see docs/performance.md."""

@@ -1,0 +1,61 @@
+"""The command: it runs without any other library, reports, and writes the figures into a document."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks import report, run
+from benchmarks.workloads import ALL, make
+
+
+def test_the_command_without_other_libraries(tmp_path, monkeypatch, capsys):
+    document, results = tmp_path / "performance.md", tmp_path / "results.json"
+    document.write_text(f"before\n{report.BEGIN}\nstale\n{report.END}\nafter\n")
+    monkeypatch.setattr(sys, "argv", [
+        "run.py", "--only=d2s_eager,d2s_step,numpy", "--workloads=tiny", "--rounds=1", "--seconds=0.001",
+        f"--json={results}", "--update", str(document)])
+    run.main()
+    rows = json.loads(results.read_text())["results"]["tiny"]
+    assert list(rows) == ["d2s_eager", "d2s_step", "numpy"]
+    assert all(row["gradient_error"] < 1e-6 and len(row["rounds"]) == 1 for row in rows.values())
+    shown = capsys.readouterr().out
+    assert "d2s_step" in shown
+    assert "static or step / flat NumPy" in shown
+    text = document.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "`python benchmarks/run.py --only=d2s_eager,d2s_step,numpy --workloads=tiny --rounds=1 --seconds=" in text
+    assert str(tmp_path) not in text
+    assert "| tiny |" in text
+    assert "stale" not in text
+
+
+def test_wrong_gradients_are_found(tmp_path):
+    right, wrong = str(tmp_path / "right.npz"), str(tmp_path / "wrong.npz")
+    np.savez(right, loss=1.0, w=np.array([1.0, 4.0]))
+    np.savez(wrong, loss=1.0, w=np.array([1.0, 3.0]))
+    assert report.gradient_error(right, right) == 0
+    assert report.gradient_error(right, wrong) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2e-6, "2.00 us"), (1.25e-3, "1.25 ms"), (12.0, "12.0 s"), (0, "0.00 us")],
+)
+def test_durations(seconds, text):
+    assert report.duration(seconds) == text
+
+
+def test_cpu_time_needs_one_thread(capsys):
+    with pytest.raises(SystemExit):
+        run.parsed(["--cpu"])
+    assert "--threads 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_workloads_say_what_they_are(name):
+    workload = make(name, small=True)
+    assert workload.name == name
+    assert workload.about
+    assert all(array.dtype == "float32" for array in workload.params.values())
