@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
+from d2s.operators.views import relatives
 from d2s.static.variable import Variable
 
 CONTAINERS = (list, dict, set, deque, bytearray)
@@ -114,7 +115,10 @@ class Heap:
                     stack.append(content)
                 elif isinstance(thing, dict) or not isinstance(thing, (*CONTAINERS, Variable)):
                     stack.extend(content.values())
-                elif not isinstance(thing, Variable | bytearray):
+                elif isinstance(thing, Variable):
+                    # A write to one is a write to those that share its values.
+                    stack.extend(relatives(thing))
+                elif not isinstance(thing, bytearray):
                     stack.extend(content)
         self._keep = keep
 

@@ -17,8 +17,8 @@ import numpy as np
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import Op
 from d2s.core.spec import spec_of
-from d2s.errors import ProgramError, UnsupportedSyntaxError, user_location
-from d2s.operators import policy
+from d2s.errors import ProgramError, ShapeError, UnsupportedSyntaxError, user_location
+from d2s.operators import policy, views
 from d2s.operators.closures import Lowering
 from d2s.operators.sources import (
     Argument,
@@ -306,39 +306,40 @@ class Tracer(StaticInterpreter):
     def rebind(self, variable: Variable, value: Value) -> None:
         variable.value = value
 
+    def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+        result = super().process(op, args, attrs)
+        if op.name in views.VIEW_OPS:
+            views.link(op, args, attrs, result, self)
+        return result
+
     def assign_version(self, variable: Variable, new: Variable) -> None:
-        tensor = self.outer_tensor(variable)
-        if tensor is None:
-            super().assign_version(variable, new)
-            return
-        if tensor.is_leaf and not variable.stop_gradient and state.grad_enabled:
-            raise ValueError(f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.")
-        if not new.stop_gradient:
-            raise UnsupportedSyntaxError(
-                "an in-place write with a gradient to a tensor from outside cannot become a graph", user_location(),
-                "Write to a clone of it.",
-            )
-        self.write_outer(tensor, variable, new)
+        views.assign(self, variable, new)
+
+    def rebind_version(self, variable: Variable, new: Variable) -> None:
+        """Make an interior `variable` name `new`, a version with a history of its own."""
+        super().assign_version(variable, new)
 
     def set_value(self, variable: Variable, value: Any) -> None:
-        tensor = self.outer_tensor(variable)
-        if tensor is None:
-            super().set_value(variable, value)
-            return
         new = value if isinstance(value, TensorBase) else self._constant_tensor(value, None)
-        if new.dtype != tensor.dtype:  # type: ignore[attr-defined]
-            new = new.astype(tensor.dtype)  # type: ignore[attr-defined]
-        self.write_outer(tensor, variable, new)
+        if new.dtype != variable.dtype:  # type: ignore[attr-defined]
+            new = new.astype(variable.dtype)  # type: ignore[attr-defined]
+        if new.spec.shape != variable.spec.shape:  # type: ignore[attr-defined]
+            raise ShapeError(f"set_value needs shape {list(variable.spec.shape)}, got {list(new.spec.shape)}")  # type: ignore[attr-defined]
+        views.write(self, variable, self.symbol(new).detach(), data_only=True)
 
-    def write_outer(self, tensor: Any, variable: Variable, new: Any) -> None:
-        """Write values to a tensor from outside: on every run now, and for the rest of this trace."""
+    def symbol(self, tensor: Any) -> Variable:
+        """The Variable for a tensor of either mode."""
+        return tensor if isinstance(tensor, Variable) else self.lift(tensor)
+
+    def record_write(self, tensor: Any, variable: Variable, value: Value) -> None:
+        """Write values to a tensor from outside when the Program runs, and let the rest of the trace see them."""
         old = variable.value
-        value = self.value_of(new)
         self.python_call(_set_value, (variable, ObjectVariable(self, self.array_of(value))), effect=True)
         written = self.new_value(old.name, value.spec, old.stop_gradient)
-        written = self.emit("stop_gradient", (value,), (written,)).outputs[0]
+        written = self.emit("replace", (old, value), (written,)).outputs[0]
         self.tensors[written] = tensor
-        self._materialised[written] = self.materialise(old)
+        self.program.same_edge[written] = self.captured[id(tensor)][1]
+        self._materialised[written] = self.hook_points[written] = self.materialise(old)
         self.rebind(variable, written)
 
     def array_of(self, value: Value) -> Value:

@@ -318,7 +318,7 @@ class Backward:
         """Hooks of the outputs of an operator, its rules, and what they give to its inputs."""
         self.check_unwritten(operator)
         found = self.all_hooked(operator, grads)
-        if operator.kind in ("check_bound",):
+        if operator.kind in ("check_bound", "replace"):
             self.contribute(grads, operator.inputs[0], found[0])
             return
         if operator.kind == "leaf":
@@ -546,6 +546,8 @@ def _differentiated(operator: Operator) -> Iterator[Value]:
     elif operator.kind == "cond":
         for block in operator.blocks:
             yield from block.outputs
+    elif operator.kind == "replace":
+        yield operator.inputs[0]
     elif operator.kind in ("check_bound", "py_func", "py_layer"):
         yield from operator.inputs
 

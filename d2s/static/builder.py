@@ -371,8 +371,8 @@ class StaticInterpreter:
         if found is not None and self.in_scope(found):
             self.recall(found)
         else:
-            if self.is_merged(value) and not value.stop_gradient:
-                # The Tensor of a merged value is that of its source, or shares its hooks.
+            if self.is_merged(value) or not self._is_of_this_block(value):
+                # It may have a Tensor already: its source's, or one made on another path or in another turn.
                 self.hook_point(value)
             found = self.new_value(f"{value.name}@TENSOR", None, kind=TensorBase)
             found = self.emit("materialise", (value,), (found,)).outputs[0]
@@ -382,6 +382,10 @@ class StaticInterpreter:
     def recall(self, value: Value) -> Value:
         """A value that is used again."""
         return value
+
+    def _is_of_this_block(self, value: Value) -> bool:
+        defined = self.definitions.get(value)
+        return defined is None or defined[1] is self.block
 
     def is_merged(self, value: Value) -> bool:
         """True for a value that control flow chose among several."""
@@ -432,7 +436,7 @@ class StaticInterpreter:
             definition.outputs += (point,)
         elif definition.kind == "while":
             self.carry_hook_point(definition, definition.outputs.index(value), point)
-        elif definition.kind in ("leaf", "check_bound"):
+        elif definition.kind in ("leaf", "check_bound", "replace"):
             source = self._materialised[value] if definition.kind == "leaf" else self.hook_point(definition.inputs[0])
             self.hook_points[value] = source
             return source
@@ -446,6 +450,9 @@ class StaticInterpreter:
 
     def _hook_point_of_input(self, value: Value, point: Value) -> Value:
         """Hook point of a block's input: an outer tensor, or what a loop carries."""
+        if value.is_constant and value.constant is None:
+            # On this path the name is not bound.
+            return value
         if value.is_constant or value in self.program.block.inputs or self.is_outer(value):
             # Registered on the outer Tensor itself; made at the top, so that it is in scope everywhere.
             top = self.program.block

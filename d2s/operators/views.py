@@ -1,0 +1,194 @@
+"""In-place writes to tensors of a trace, and to the tensors that share values with them.
+
+The rules are those of eager mode (`d2s.eager.views`): a write to a view becomes a write to its root, by the view op
+run backwards, and every live view is derived anew from what the root is then.  All of it is recorded as operators, so
+gradients through it are right; hooks stay with the values before the write.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from d2s.core.interpreter import TensorBase, state
+from d2s.core.op import OP_TABLE, Op
+from d2s.eager.views import REARRANGING, VIEW_OPS
+from d2s.errors import GradientError, UnsupportedSyntaxError, user_location
+from d2s.ops.indexing import with_item
+from d2s.static.program import Value
+from d2s.static.variable import Variable
+
+if TYPE_CHECKING:
+    from d2s.operators.tracer import Tracer
+
+_SHARING = "_d2s_sharing"
+
+
+@dataclass(frozen=True)
+class View:
+    """How a view was made: output `index` of `op` on `parent` and other arguments."""
+
+    parent: Variable
+    op: Op
+    rest: tuple[Any, ...]
+    attrs: dict[str, Any]
+    index: int | None
+    recorded: bool
+
+    def of_parent(self, tracer: Tracer) -> Variable:
+        """The view as an op on what its parent is now."""
+        found = tracer.process(self.op, (self.parent, *self.rest), self.attrs)
+        view: Variable = found if self.index is None else found[self.index]
+        return view
+
+    def into_parent(self, tracer: Tracer, value: Variable) -> Variable:
+        """What the parent becomes when the view becomes `value`."""
+        if not self.recorded:
+            raise UnsupportedSyntaxError(
+                "an in-place write to a view that was made without grad mode cannot become a graph", user_location(),
+                "Write to x[...] of the tensor itself.",
+            )
+        if self.op.name == "getitem":
+            written = tracer.process(OP_TABLE["setitem"], (self.parent, value, *self.rest), self.attrs)
+        elif self.op.name in REARRANGING:
+            needs = (True, *[False] * len(self.rest))
+            written = self.op.gradients(value, None, (self.parent.spec, *self.rest), self.attrs, needs)[0]
+        else:
+            raise GradientError(
+                f"an output of {self.op.name} is a view of its input and cannot be written to",
+                advice="Write to a clone of it, or to x[...] of the input.",
+            )
+        result: Variable = written
+        return result
+
+
+@dataclass
+class Sharing:
+    """With whom a Variable shares values: what it is a view of, its views, and tensors detached from it."""
+
+    view: View | None = None
+    views: list[weakref.ref[Variable]] = field(default_factory=list)
+    detached: list[weakref.ref[Variable]] = field(default_factory=list)
+
+
+def sharing_of(variable: Variable) -> Sharing | None:
+    """With whom `variable` shares values, if with anyone."""
+    found: Sharing | None = variable.__dict__.get(_SHARING)
+    return found
+
+
+def relatives(variable: Variable) -> Iterator[Variable]:
+    """The Variables that a write to `variable` may reach directly."""
+    shared = sharing_of(variable)
+    if shared is not None:
+        if shared.view is not None:
+            yield shared.view.parent
+        yield from _alive(shared.views)
+        yield from _alive(shared.detached)
+
+
+def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any, tracer: Tracer) -> None:
+    """Note that `result` (a Variable or a tuple of them) shares values with the first argument of `op`."""
+    parent = args[0]
+    if isinstance(parent, TensorBase) and not isinstance(parent, Variable):
+        parent = tracer.lift(parent)
+    if not isinstance(parent, Variable) or (op.name == "getitem" and len(args) > 1):
+        # Index tensors and masks pick elements: the result is a copy.
+        return
+    if op.name == "detach":
+        _ensure(parent).detached.append(weakref.ref(result))
+        _ensure(result).detached.append(weakref.ref(parent))
+        return
+    recorded = state.grad_enabled or parent.stop_gradient
+    parts = list(enumerate(result)) if isinstance(result, tuple) else [(None, result)]
+    for index, part in parts:
+        _ensure(part).view = View(parent, op, args[1:], attrs, index, recorded)
+        _ensure(parent).views.append(weakref.ref(part))
+
+
+def _ensure(variable: Variable) -> Sharing:
+    found: Sharing = variable.__dict__.setdefault(_SHARING, Sharing())
+    return found
+
+
+def _alive(references: list[weakref.ref[Variable]]) -> Iterator[Variable]:
+    for reference in tuple(references):
+        variable = reference()
+        if variable is not None:
+            yield variable
+
+
+def assign(tracer: Tracer, variable: Variable, new: Variable) -> None:
+    """Make `variable` name `new`, the result of an op on it: an in-place write."""
+    if not state.grad_enabled or (variable.stop_gradient and new.stop_gradient):
+        write(tracer, variable, new, data_only=True)
+    elif new.stop_gradient:
+        # Nothing of the value before is left: the gradient that reaches it is zero.
+        write(tracer, variable, with_item(variable, ..., new), data_only=False)
+    else:
+        write(tracer, variable, new, data_only=False)
+
+
+def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) -> None:
+    """Write `value` to `variable` and to what shares values with it; with `data_only`, history stays as it is."""
+    while (shared := sharing_of(variable)) is not None and shared.view is not None:
+        value = shared.view.into_parent(tracer, value)
+        variable = shared.view.parent
+    if shared is not None and next(_alive(shared.detached), None) is not None:
+        raise UnsupportedSyntaxError(
+            "an in-place write to a tensor of which a detached one is still in use cannot become a graph",
+            user_location(), "Detach a clone: x.clone().detach().",
+        )
+    _write_root(tracer, variable, value, data_only)
+    if shared is not None:
+        for view in _alive(shared.views):
+            _refresh(tracer, view)
+
+
+def _write_root(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) -> None:
+    tensor = tracer.tensors.get(variable.value)
+    if tensor is not None:
+        _write_outer(tracer, tensor, variable, value, data_only)
+    elif data_only and not variable.stop_gradient:
+        tracer.rebind(variable, replaced(tracer, variable.value, tracer.value_of(value)))
+    elif data_only:
+        tracer.rebind(variable, tracer.value_of(value))
+    else:
+        tracer.rebind_version(variable, value)
+
+
+def _write_outer(tracer: Tracer, tensor: Any, variable: Variable, value: Variable, data_only: bool) -> None:
+    """Write to a tensor from outside: on every run now, and for the rest of this trace."""
+    if not data_only:
+        if tensor.is_leaf and not variable.stop_gradient:
+            raise ValueError(f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.")
+        raise UnsupportedSyntaxError(
+            "an in-place write with a gradient to a tensor from outside cannot become a graph", user_location(),
+            "Write to a clone of it.",
+        )
+    tracer.record_write(tensor, variable, tracer.value_of(value))
+
+
+def replaced(tracer: Tracer, old: Value, data: Value) -> Value:
+    """A version of a tensor with other values and the same history and hooks."""
+    out = tracer.new_value(old.name, data.spec, old.stop_gradient)
+    emitted = tracer.emit("replace", (old, data), (out,))
+    tracer.program.overwritten.setdefault(old, emitted)
+    return emitted.outputs[0]
+
+
+def _refresh(tracer: Tracer, variable: Variable) -> None:
+    """Derive the view `variable`, and its views, anew."""
+    shared = sharing_of(variable)
+    assert shared is not None and shared.view is not None
+    fresh = shared.view.of_parent(tracer)
+    # The fresh result is no view of its own: `variable` is.
+    fresh.__dict__.pop(_SHARING, None)
+    tracer.rebind_version(variable, fresh)
+    for view in _alive(shared.views):
+        _refresh(tracer, view)
+
+
+__all__ = ["VIEW_OPS", "Sharing", "View", "assign", "link", "relatives", "replaced", "sharing_of", "write"]
