@@ -15,7 +15,7 @@ from d2s.ops.arithmetic import minimum
 from d2s.ops.elementwise import broadcast, require_floating, ufunc_op
 from d2s.ops.exponential import exp, expm1, log1p
 from d2s.ops.joining import chunk
-from d2s.ops.promotion import floating, tensor_or_array
+from d2s.ops.promotion import floating, tensor_or_number
 from d2s.ops.rounding import abs
 from d2s.ops.selection import clip, where
 from d2s.ops.shape import reshape
@@ -67,7 +67,7 @@ def sigmoid(x: Tensor, name: str | None = None) -> Tensor:
 
 def relu(x: Tensor, name: str | None = None) -> Tensor:
     """The larger of `x` and 0; its gradient at 0 is 0."""
-    return bind(relu_op, tensor_or_array(x))
+    return bind(relu_op, tensor_or_number(x))
 
 
 def relu6(x: Tensor, name: str | None = None) -> Tensor:

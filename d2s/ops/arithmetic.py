@@ -13,7 +13,7 @@ from d2s.ops.comparison import equal, greater_than
 from d2s.ops.complex_numbers import conj
 from d2s.ops.elementwise import ufunc_op
 from d2s.ops.exponential import log, sqrt, square
-from d2s.ops.promotion import float_operands, operands, tensor_or_array
+from d2s.ops.promotion import float_operands, operands, tensor_or_number
 
 add_op = ufunc_op(np.add)
 add_op.vjp(lambda g, out, x, y: g, lambda g, out, x, y: g)
@@ -145,7 +145,7 @@ def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def negative(x: Tensor, name: str | None = None) -> Tensor:
     """Each element with the other sign."""
-    return bind(negative_op, tensor_or_array(x))
+    return bind(negative_op, tensor_or_number(x))
 
 
 neg = negative

@@ -1,4 +1,4 @@
-"""Change of dtype."""
+"""Copies, and change of dtype."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import DType, TensorSpec, as_dtype
 from d2s.ops.annotations import Array, Tensor
+
+
+@define_op("assign", infer=lambda x: x)
+def assign_op(x: Array) -> Array:
+    """A copy."""
+    return np.array(x)
+
+
+assign_op.vjp(lambda g, out, x: g)
 
 
 @define_op("cast", infer=lambda x, *, dtype: TensorSpec(x.shape, dtype))

@@ -9,7 +9,7 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.ops.annotations import Tensor
 from d2s.ops.elementwise import ufunc_op
-from d2s.ops.promotion import operands, tensor_or_array
+from d2s.ops.promotion import operands, tensor_or_number
 
 equal_op = ufunc_op(np.equal)
 not_equal_op = ufunc_op(np.not_equal)
@@ -54,14 +54,14 @@ def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def isnan(x: Tensor, name: str | None = None) -> Tensor:
     """Where `x` is not a number."""
-    return bind(isnan_op, tensor_or_array(x, "the input of isnan"))
+    return bind(isnan_op, tensor_or_number(x, "the input of isnan"))
 
 
 def isinf(x: Tensor, name: str | None = None) -> Tensor:
     """Where `x` is infinite."""
-    return bind(isinf_op, tensor_or_array(x, "the input of isinf"))
+    return bind(isinf_op, tensor_or_number(x, "the input of isinf"))
 
 
 def isfinite(x: Tensor, name: str | None = None) -> Tensor:
     """Where `x` is neither infinite nor NaN."""
-    return bind(isfinite_op, tensor_or_array(x, "the input of isfinite"))
+    return bind(isfinite_op, tensor_or_number(x, "the input of isfinite"))

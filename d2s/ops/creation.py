@@ -13,7 +13,8 @@ from d2s.core.spec import Dim, DType, TensorSpec, as_dtype, default_dtype
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.axes import is_symbolic, shape_argument
-from d2s.ops.promotion import is_number, tensor_or_array
+from d2s.ops.casting import assign_op
+from d2s.ops.promotion import is_number, tensor_or_number
 
 
 def _as_float(dtype: Any) -> DType:
@@ -65,15 +66,6 @@ def eye_op(*, rows: int, columns: int, dtype: DType) -> Array:
     return np.eye(rows, columns, dtype=dtype)
 
 
-@define_op("assign", infer=lambda x: x)
-def assign_op(x: Array) -> Array:
-    """A copy."""
-    return np.array(x)
-
-
-assign_op.vjp(lambda g, out, x: g)
-
-
 # A view is enough: tensors never write to an array that another one may hold.
 @define_op("detach", infer=lambda x: x)
 def detach_op(x: Array) -> Array:
@@ -105,7 +97,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None
     """
     sizes = shape_argument(shape)
     if is_tensor(fill_value) or hasattr(type(fill_value), "__d2s_operand__"):
-        value = tensor_or_array(fill_value)
+        value = tensor_or_number(fill_value)
         return value.cast(dtype or value.dtype).broadcast_to(sizes)
     if not is_number(fill_value):
         raise DTypeError(f"fill_value must be a number, got {type(fill_value).__name__}")
@@ -213,7 +205,7 @@ def assign(x: Any, output: Any = None) -> Tensor:
     if isinstance(x, list | tuple):
         x = np.asarray(x)
         x = x.astype(default_dtype()) if x.dtype.kind == "f" else x
-    copy = bind(assign_op, tensor_or_array(x))
+    copy = bind(assign_op, tensor_or_number(x))
     return copy if output is None else output._assign_version(copy)
 
 

@@ -16,7 +16,7 @@ from d2s.ops.annotations import Array, Axis, Tensor, multiply_reduce
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
 from d2s.ops.elementwise import require_floating
-from d2s.ops.promotion import tensor_or_array
+from d2s.ops.promotion import tensor_or_number
 from d2s.ops.reduction import spread, sum, sum_dtype
 from d2s.ops.selection import where
 from d2s.ops.shape import moveaxis, reshape, unsqueeze
@@ -121,7 +121,7 @@ def prod(
     x: Tensor, axis: Axis = None, keepdim: bool = False, dtype: Any = None, name: str | None = None
 ) -> Tensor:
     """Product over axes; see `sum`.  Integers keep their dtype, bools multiply in int64."""
-    x = tensor_or_array(x) if dtype is None else cast(x, as_dtype(dtype))
+    x = tensor_or_number(x) if dtype is None else cast(x, as_dtype(dtype))
     return bind(prod_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
 
 

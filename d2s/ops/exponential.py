@@ -12,7 +12,7 @@ from d2s.core.op import define_op
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.complex_numbers import conj
 from d2s.ops.elementwise import require_floating, ufunc_op
-from d2s.ops.promotion import floating, tensor_or_array
+from d2s.ops.promotion import floating, tensor_or_number
 
 exp_op = ufunc_op(np.exp, saves=("out",))
 exp_op.vjp(lambda g, out, x: g * conj(out))
@@ -93,7 +93,7 @@ def rsqrt(x: Tensor, name: str | None = None) -> Tensor:
 
 def square(x: Tensor, name: str | None = None) -> Tensor:
     """Each element times itself."""
-    return bind(square_op, tensor_or_array(x))
+    return bind(square_op, tensor_or_number(x))
 
 
 def reciprocal(x: Tensor, name: str | None = None) -> Tensor:

@@ -15,7 +15,7 @@ from d2s.ops.axes import axis_index, shape_argument, size_argument
 from d2s.ops.creation import assign
 from d2s.ops.indexing import IndexInput, getitem, put_op, with_item
 from d2s.ops.joining import unbind
-from d2s.ops.promotion import as_dtype_of, tensor_or_array
+from d2s.ops.promotion import as_dtype_of, tensor_or_number
 from d2s.ops.shape import reshape, unsqueeze
 
 
@@ -202,7 +202,7 @@ def put_along_axis(
         arr = with_item(arr, parts, 0)
     if reduce == "assign":
         return with_item(arr, parts, values)
-    value = as_dtype_of(tensor_or_array(values), arr.dtype)
+    value = as_dtype_of(tensor_or_number(values), arr.dtype)
     added = assign(value).broadcast_to(sizes)
     return arr + bind(put_along_axis_op, added, indices, axis=place, shape=tuple(arr.shape))
 

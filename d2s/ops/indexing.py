@@ -21,7 +21,7 @@ from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.axes import is_symbolic, size_argument, sizes_agree
 from d2s.ops.casting import cast
 from d2s.ops.joining import stack
-from d2s.ops.promotion import as_dtype_of, tensor_or_array
+from d2s.ops.promotion import as_dtype_of, tensor_or_number
 from d2s.ops.shape import reshape
 
 
@@ -305,11 +305,12 @@ def _bound(bound: Any) -> Any:
 def _index_tensor(part: Any) -> Any:
     if isinstance(part, list | tuple | range):
         if any(is_tensor(one) for one in part):
-            part = stack([tensor_or_array(one) for one in part])
+            part = stack([tensor_or_number(one) for one in part])
         else:
             part = np.asarray(part) if len(part) else np.zeros(0, np.int64)
-    elif isinstance(part, bool | np.bool_):
-        part = np.asarray(part)
+    elif isinstance(part, bool | np.bool_ | np.ndarray):
+        # Of an array a copy: backward reads it again.
+        part = np.array(part)
     kind = part.dtype.kind if is_tensor(part) or isinstance(part, np.ndarray) else None
     if kind is None or kind not in "iub":
         name = type(part).__name__ if kind is None else part.dtype.name
@@ -371,7 +372,7 @@ def with_item(x: Tensor, index: Any, value: Any) -> Tensor:
     IndexOutOfRangeError
         If an index lies outside its axis.
     """
-    value = as_dtype_of(tensor_or_array(value, "the value written"), x.dtype)
+    value = as_dtype_of(tensor_or_number(value, "the value written"), x.dtype)
     first, *rest = index_of(index).steps()
     if rest:
         value = _written(_read(x, first), rest[0], value)

@@ -13,7 +13,7 @@ from d2s.core.spec import Dim, Size, TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.axes import axis_index, integers, size_argument
-from d2s.ops.promotion import as_dtype_of, promote_all, tensor_or_array
+from d2s.ops.promotion import as_dtype_of, promote_all, tensor_or_number
 
 
 def _infer_concat(*xs: TensorSpec, axis: int) -> TensorSpec:
@@ -124,7 +124,7 @@ unbind_op.vjp(lambda g, out, x, *, axis: bind(stack_op, *_parts(g), axis=axis))
 def _of_one_dtype(xs: Any, name: str) -> list[Any]:
     if is_tensor(xs):
         xs = list(xs)
-    found = [tensor_or_array(x, f"an input of {name}") for x in xs]
+    found = [tensor_or_number(x, f"an input of {name}") for x in xs]
     if not found:
         raise ShapeError(f"{name} needs at least one tensor")
     if any(x.dtype != found[0].dtype for x in found):

@@ -9,7 +9,7 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.ops.annotations import Tensor
 from d2s.ops.elementwise import ufunc_op
-from d2s.ops.promotion import operands, tensor_or_array
+from d2s.ops.promotion import operands, tensor_or_number
 
 logical_and_op = ufunc_op(np.logical_and)
 logical_or_op = ufunc_op(np.logical_or)
@@ -38,7 +38,7 @@ def logical_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def logical_not(x: Tensor, name: str | None = None) -> Tensor:
     """Where the element is false (zero)."""
-    return bind(logical_not_op, tensor_or_array(x, "the input of logical_not"))
+    return bind(logical_not_op, tensor_or_number(x, "the input of logical_not"))
 
 
 def bitwise_and(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -58,4 +58,4 @@ def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def bitwise_not(x: Tensor, name: str | None = None) -> Tensor:
     """All bits flipped; on bools, logical not."""
-    return bind(bitwise_not_op, tensor_or_array(x, "the input of bitwise_not"))
+    return bind(bitwise_not_op, tensor_or_number(x, "the input of bitwise_not"))

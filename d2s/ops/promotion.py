@@ -28,7 +28,7 @@ from d2s.core.interpreter import TensorBase, bind
 from d2s.core.spec import DType, default_dtype
 from d2s.errors import DTypeError
 from d2s.ops.annotations import Tensor
-from d2s.ops.casting import cast_op
+from d2s.ops.casting import assign_op, cast_op
 
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype("int64")
@@ -78,7 +78,7 @@ def is_number(value: Any) -> bool:
 
 
 def operands(x: Any, y: Any) -> tuple[Any, Any]:
-    """Both operands of a binary op, brought to one dtype: tensors, or NumPy constants.
+    """Both operands of a binary op, brought to one dtype: tensors, or NumPy scalars.
 
     Raises
     ------
@@ -110,36 +110,34 @@ def _brought_together(x: Any, y: Any) -> tuple[Any, Any]:
     if symbolic[0] and symbolic[1]:
         return x.__d2s_operand__(default_dtype()), y.__d2s_operand__(default_dtype())
     if symbolic[1]:
-        x = tensor_or_array(x)
+        x = tensor_or_number(x)
         y = y.__d2s_operand__(x.dtype)
         return as_dtype_of(x, y.dtype), y
     if symbolic[0]:
-        y = tensor_or_array(y)
+        y = tensor_or_number(y)
         x = x.__d2s_operand__(y.dtype)
         return x, as_dtype_of(y, x.dtype)
     if is_number(y):
-        x = tensor_or_array(x)
+        x = tensor_or_number(x)
         dtype = dtype_with_number(x.dtype, y)
     elif is_number(x):
-        y = tensor_or_array(y)
+        y = tensor_or_number(y)
         dtype = dtype_with_number(y.dtype, x)
     else:
-        x, y = tensor_or_array(x), tensor_or_array(y)
+        x, y = tensor_or_number(x), tensor_or_number(y)
         dtype = promote(x.dtype, y.dtype)
     return as_dtype_of(x, dtype), as_dtype_of(y, dtype)
 
 
 def as_dtype_of(value: Any, dtype: DType) -> Any:
-    """A tensor, array or number as the same thing of `dtype`; tensors by a cast op, so that gradients come back."""
+    """A tensor or number as the same thing of `dtype`; tensors by a cast op, so that gradients come back."""
     if isinstance(value, TensorBase):
         return value if value.dtype == dtype else bind(cast_op, value, dtype=dtype)  # type: ignore[attr-defined]
-    if isinstance(value, np.ndarray):
-        return value.astype(dtype, copy=False)
     return dtype.type(value)
 
 
-def tensor_or_array(value: Any, what: str = "an operand") -> Any:
-    """`value` if it can be an input of an op; numbers become NumPy scalars of the default dtypes.
+def tensor_or_number(value: Any, what: str = "an operand") -> Any:
+    """`value` as input of an op: arrays become tensors (copies, as by `to_tensor`), numbers NumPy scalars.
 
     Raises
     ------
@@ -150,7 +148,7 @@ def tensor_or_array(value: Any, what: str = "an operand") -> Any:
         return value
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "biufc":
-            return value
+            return bind(assign_op, value)
         raise DTypeError(f"{what} must hold numbers, got an array of dtype {value.dtype.name}")
     if isinstance(value, np.generic) and value.dtype.kind in "biufc":
         return value
@@ -170,7 +168,7 @@ def floating(x: Any, what: str = "the input") -> Tensor:
         If it is neither a tensor, an array nor a number.
     """
     if not isinstance(x, TensorBase):
-        x = tensor_or_array(x, what)
+        x = tensor_or_number(x, what)
     if x.dtype.kind in "fc":
         return x
     return as_dtype_of(x, default_dtype())

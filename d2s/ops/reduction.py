@@ -17,7 +17,7 @@ from d2s.ops.axes import axis_indices, reduced_shape
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal
 from d2s.ops.exponential import exp
-from d2s.ops.promotion import floating, tensor_or_array
+from d2s.ops.promotion import floating, tensor_or_number
 
 Axes = tuple[int, ...] | None
 
@@ -242,7 +242,7 @@ def sum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, 
     IndexOutOfRangeError
         If there is no such axis.
     """
-    x = tensor_or_array(x) if dtype is None else cast(x, as_dtype(dtype))
+    x = tensor_or_number(x) if dtype is None else cast(x, as_dtype(dtype))
     if axis is None and not keepdim:
         return bind(sum_op, x)
     return bind(sum_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))

@@ -11,7 +11,7 @@ from d2s.core.op import define_op
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.creation import zeros_like
 from d2s.ops.elementwise import ufunc_op
-from d2s.ops.promotion import tensor_or_array
+from d2s.ops.promotion import tensor_or_number
 
 sign_op = ufunc_op(np.sign)
 floor_op = ufunc_op(np.floor)
@@ -35,32 +35,32 @@ abs_op.vjp(lambda g, out, x: g * sign(x))
 
 def sign(x: Tensor, name: str | None = None) -> Tensor:
     """-1, 0 or 1; of a complex number, the number of size 1 in its direction."""
-    return bind(sign_op, tensor_or_array(x))
+    return bind(sign_op, tensor_or_number(x))
 
 
 def abs(x: Tensor, name: str | None = None) -> Tensor:
     """Magnitude; its gradient at 0 is 0."""
-    return bind(abs_op, tensor_or_array(x))
+    return bind(abs_op, tensor_or_number(x))
 
 
 def floor(x: Tensor, name: str | None = None) -> Tensor:
     """Largest whole number that is not larger."""
-    return bind(floor_op, tensor_or_array(x))
+    return bind(floor_op, tensor_or_number(x))
 
 
 def ceil(x: Tensor, name: str | None = None) -> Tensor:
     """Smallest whole number that is not smaller."""
-    return bind(ceil_op, tensor_or_array(x))
+    return bind(ceil_op, tensor_or_number(x))
 
 
 def trunc(input: Tensor, name: str | None = None) -> Tensor:
     """The whole part, rounded towards zero."""
-    return bind(trunc_op, tensor_or_array(input))
+    return bind(trunc_op, tensor_or_number(input))
 
 
 def round(x: Tensor, decimals: int = 0, name: str | None = None) -> Tensor:
     """Nearest number of `decimals` digits after the point; halves go to the even one."""
-    return bind(round_op, tensor_or_array(x), decimals=decimals)
+    return bind(round_op, tensor_or_number(x), decimals=decimals)
 
 
 def frac(x: Tensor, name: str | None = None) -> Tensor:

@@ -14,7 +14,7 @@ from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.arithmetic import maximum, minimum
 from d2s.ops.casting import cast
 from d2s.ops.indexing import getitem
-from d2s.ops.promotion import as_dtype_of, dtype_with_number, operands, tensor_or_array
+from d2s.ops.promotion import as_dtype_of, dtype_with_number, operands, tensor_or_number
 
 
 def _infer_where(condition: TensorSpec, x: TensorSpec, y: TensorSpec) -> TensorSpec:
@@ -87,7 +87,7 @@ def where(condition: Tensor, x: Any = None, y: Any = None, name: str | None = No
         return nonzero(condition, as_tuple=True)
     if x is None or y is None:
         raise DTypeError("where needs both x and y, or neither")
-    return bind(where_op, tensor_or_array(condition, "the condition of where"), *operands(x, y))
+    return bind(where_op, tensor_or_number(condition, "the condition of where"), *operands(x, y))
 
 
 def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None) -> Tensor:
@@ -105,7 +105,7 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None) -
     Tensor, of the shape of `x`
         Its gradient passes where ``min <= x <= max``.
     """
-    x = tensor_or_array(x)
+    x = tensor_or_number(x)
     if any(is_tensor(bound) for bound in (min, max)):
         x = x if min is None else maximum(x, min)
         return x if max is None else minimum(x, max)
@@ -117,7 +117,7 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None) -
 
 def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) -> Tensor:
     """`x` with `value` (number or 0-d tensor) where the bool tensor `mask`, which broadcasts, is true."""
-    return where(mask, as_dtype_of(tensor_or_array(value), x.dtype), x)
+    return where(mask, as_dtype_of(tensor_or_number(value), x.dtype), x)
 
 
 def masked_select(x: Tensor, mask: Tensor, name: str | None = None) -> Tensor:

@@ -34,7 +34,7 @@ def check_gradients(op: Op, args: Sequence[Any], attrs: dict[str, Any], seed: in
 
     def projection(*values: Any) -> Any:
         """Sum of all outputs, each weighted by a random array, as a tensor."""
-        given = list(args)
+        given = [d2s.to_tensor(arg) for arg in args]
         for index, value in zip(positions, values, strict=True):
             given[index] = value
         outputs = op(*given, **attrs)
