@@ -15,6 +15,7 @@ from d2s.eager.tensor import Tensor
 from d2s.errors import GradientError
 from d2s.static.executor import Compiled
 from d2s.static.numeric_errors import Silent, outside
+from d2s.static.runtime import modified_in_place
 
 
 class Run:
@@ -28,11 +29,23 @@ class Run:
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value."""
-        return hooks if isinstance(hooks, Tensor) else Tensor(np.asarray(data))
+        known = _known(hooks)
+        return _noted(hooks, Tensor(np.asarray(data))) if known is None else known
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
         return data, Tensor(np.asarray(data), False)
+
+
+def _known(hooks: Any) -> Tensor | None:
+    """The Tensor that a value is already: one of the caller's, or one made earlier in this run."""
+    return hooks if isinstance(hooks, Tensor) else None if hooks is None else hooks.tensor
+
+
+def _noted(hooks: Any, tensor: Tensor) -> Tensor:
+    if hooks is not None:
+        hooks.tensor = tensor
+    return tensor
 
 
 class CallNode(InteriorNode):
@@ -54,30 +67,30 @@ class CallNode(InteriorNode):
         self.saved: Any = ()
         # During a backward that counts: contributions still to come, by edge.
         self.left: dict[int, int] | None = None
-        self.versions = [tensors[i].version for i in compiled.read_tensors]
-        # Tensors of this run that the caller holds and whose values backward reads.
-        self.made: list[weakref.ref[Tensor]] = []
+        self.versions = [tensor.version for tensor in tensors]
+        # Tensors of this run whose values backward reads, by number, if the caller holds them.
+        self.made: dict[int, weakref.ref[Tensor]] = {}
         # Numbers of what turns of loops have kept, once a recorded backward has read it.
         self.turn_outputs: dict[tuple[int, str], int] = {}
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
-        if isinstance(hooks, Tensor):
-            # A merged value that is one of the caller's tensors.
-            return hooks
+        known = _known(hooks)
+        if known is not None:
+            return known
         array = np.asarray(data)
         if stop_gradient:
-            return Tensor(array)
+            return _noted(hooks, Tensor(array))
         if number is None:
-            return Tensor(array, False, _InsideLoop(spec_of(array)), 0)
+            return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array)), 0))
         self.specs[number] = spec_of(array)  # type: ignore[index]
         if hooks is not None:
             if self.hooks is None:
                 self.hooks = {}
             self.hooks[number] = hooks
-        tensor = Tensor(array, False, self, number)
+        tensor = _noted(hooks, Tensor(array, False, self, number))
         if number in self.compiled.read_outputs:
-            self.made.append(weakref.ref(tensor))
+            self.made[number] = weakref.ref(tensor)
         return tensor
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
@@ -87,15 +100,6 @@ class CallNode(InteriorNode):
         return data, tensor
 
     # --- backward: called by the walk, and by generated code ---------------------------------------------------
-
-    def check_usable(self) -> None:
-        super().check_usable()
-        for position, version in zip(self.compiled.read_tensors, self.versions, strict=True):
-            _check_version(self.tensors[position], version)
-        for reference in self.made:
-            tensor = reference()
-            if tensor is not None:
-                _check_version(tensor, 0)
 
     def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
         self.check_usable()
@@ -131,7 +135,7 @@ class CallNode(InteriorNode):
     def release(self) -> None:
         super().release()
         self.saved = ()
-        self.made = []
+        self.made = {}
 
     def take_saved(self, retain: bool) -> Any:
         """The saved values; without `retain` this run does not hold them any more."""
@@ -139,6 +143,19 @@ class CallNode(InteriorNode):
         if not retain:
             self.release()
         return saved
+
+    def check_input(self, number: int, op: str) -> None:
+        """Raise if a tensor of the caller has been written to since this run read it."""
+        tensor = self.tensors[number]
+        if tensor.version != self.versions[number]:
+            modified_in_place(op, tuple(tensor.shape))
+
+    def check_output(self, number: int, op: str) -> None:
+        """Raise if the caller has written to a tensor of this run that backward reads."""
+        reference = self.made.get(number)
+        tensor = None if reference is None else reference()
+        if tensor is not None and tensor.version:
+            modified_in_place(op, tuple(tensor.shape))
 
     def finish(self, walk: Any, number: int, grad: Any) -> None:
         """The only, or last, contribution of this run to an edge."""
@@ -205,15 +222,6 @@ class CallNode(InteriorNode):
         if captured:
             walk.capture((self, number), Tensor(np.asarray(grad)))
         return grad
-
-
-def _check_version(tensor: Tensor, version: int) -> None:
-    if tensor.version != version:
-        raise GradientError(
-            f"a tensor that the gradient of a static function needs has been modified in place: "
-            f"shape {tensor.shape}, is at version {tensor.version}, expected version {version}",
-            advice="Write to a clone, or write before the tensor is used.",
-        )
 
 
 class _InsideLoop(InteriorNode):

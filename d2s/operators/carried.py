@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,21 +50,22 @@ class BuiltForm:
     parts: tuple[Form, ...]
 
 
+ValueOf = Callable[[Variable], Value]
 Form = TensorForm | ObjectForm | SameForm | BuiltForm
 
 
-def form_of(tracer: Tracer, thing: Any) -> Form:
-    """The narrowest form of one value."""
+def form_of(tracer: Tracer, thing: Any, value_of: ValueOf) -> Form:
+    """The narrowest form of one value; `value_of` says what a Variable names at that moment."""
     if isinstance(thing, TensorBase) and not isinstance(thing, Variable):
         thing = tracer.lift(thing)
     if isinstance(thing, Variable):
-        return form_of_value(thing.value)
+        return form_of_value(value_of(thing))
     if isinstance(thing, ObjectVariable):
         return ObjectForm(thing.value.kind, thing.value.maybe_missing)
     if type(thing) in (list, dict) or isinstance(thing, tuple):
         keys = tuple(thing) if type(thing) is dict else None
         parts = thing.values() if type(thing) is dict else thing
-        return BuiltForm(type(thing), keys, tuple(form_of(tracer, part) for part in parts))
+        return BuiltForm(type(thing), keys, tuple(form_of(tracer, part, value_of) for part in parts))
     return SameForm(thing)
 
 
@@ -182,18 +183,18 @@ def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value]) -> Any:
     return form.cls(*parts) if hasattr(form.cls, "_fields") else form.cls(parts)
 
 
-def values_of(tracer: Tracer, form: Form, thing: Any) -> list[Value]:
-    """The Values of `thing`, in the order of `inputs_of`."""
+def values_of(tracer: Tracer, form: Form, thing: Any, value_of: ValueOf) -> list[Value]:
+    """The Values of `thing`, in the order of `inputs_of`; `value_of` as in `form_of`."""
     if isinstance(form, SameForm):
         return []
     if isinstance(form, BuiltForm):
         parts = thing.values() if isinstance(thing, dict) else thing
         pairs = zip(form.parts, parts, strict=True)
-        return [value for part, inner in pairs for value in values_of(tracer, part, inner)]
+        return [value for part, inner in pairs for value in values_of(tracer, part, inner, value_of)]
     if thing is MISSING:
         return [tracer.constant(None)]
     if isinstance(thing, TensorBase):
-        return [(thing if isinstance(thing, Variable) else tracer.lift(thing)).value]
+        return [value_of(thing if isinstance(thing, Variable) else tracer.lift(thing))]
     return [thing.value if isinstance(thing, ObjectVariable) else tracer.constant(thing)]
 
 

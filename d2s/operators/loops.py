@@ -13,7 +13,7 @@ from typing import Any
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import carried
-from d2s.operators.carried import Form
+from d2s.operators.carried import Form, ValueOf
 from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
 from d2s.operators.heap import Heap, restore
 from d2s.operators.region import REFUSALS, CannotMerge, Outcome, trace_branch
@@ -203,15 +203,18 @@ class _Loop:
                 continue
             for where, old, now in _differences(node, self.before.contents[key], after):
                 place = (key, where)
-                held = self.places.get(place) or self._form(node, old)
-                form = carried.joined(held, self._form(node, now), self._name(place), self.tracer.in_loop > 1)
+                held = self.places.get(place) or self._form(node, old, _value_now)
+                found = self._form(node, now, outcome.value_of)
+                form = carried.joined(held, found, self._name(place), self.tracer.in_loop > 1)
                 if place not in self.places or not carried.covers(held, form):
                     self.places[place] = form
                     new = True
         return new
 
-    def _form(self, node: Any, thing: Any) -> Form:
-        return carried.form_of_value(thing) if isinstance(node, Variable) else carried.form_of(self.tracer, thing)
+    def _form(self, node: Any, thing: Any, value_of: ValueOf) -> Form:
+        if isinstance(node, Variable):
+            return carried.form_of_value(thing)
+        return carried.form_of(self.tracer, thing, value_of)
 
     def _emit(
         self, inputs: dict[Place, list[Value]], answer: Any, test_block: Block, body_block: Block, outcome: Outcome,
@@ -221,9 +224,12 @@ class _Loop:
         following: list[Value] = []
         flat: list[Value] = []
         for place, form in self.places.items():
-            initial += self._values(place, form, self.before.contents[place[0]])
+            initial += self._values(place, form, self.before.contents[place[0]], _value_now)
             changed = outcome.changes.get(place[0])
-            following += inputs[place] if changed is None else self._values(place, form, changed[1])
+            if changed is None:
+                following += inputs[place]
+            else:
+                following += self._values(place, form, changed[1], outcome.value_of)
             flat += inputs[place]
         renamed = {value: tracer.new_value(value.name, value.spec, value.stop_gradient, value.kind) for value in flat}
         _rename_reads(test_block, renamed)
@@ -249,11 +255,12 @@ class _Loop:
                 _write(node, place[1], carried.rebuilt(tracer, form, values))
         tracer.take_loop_state(outcome.state)
 
-    def _values(self, place: Place, form: Form, content: Any) -> list[Value]:
+    def _values(self, place: Place, form: Form, content: Any, value_of: ValueOf) -> list[Value]:
         if isinstance(content, Value):
             return [content]
         node = self.before.nodes[place[0]]
-        return carried.values_of(self.tracer, form, content if isinstance(node, CellType) else content[place[1]])
+        thing = content if isinstance(node, CellType) else content[place[1]]
+        return carried.values_of(self.tracer, form, thing, value_of)
 
     def _tested(self, answer: Any, block: Block, renamed: dict[Value, Value]) -> Value:
         """The test of the loop as a Value of its block: a Python bool."""
@@ -265,6 +272,10 @@ class _Loop:
             return value
         with self.tracer.recording_into(block):
             return self.tracer.truth_of(Variable(self.tracer, value))
+
+
+def _value_now(variable: Variable) -> Value:
+    return variable.value
 
 
 def _rename_reads(block: Block, names: dict[Value, Value]) -> None:

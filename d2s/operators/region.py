@@ -52,6 +52,14 @@ class Outcome:
     error: BaseException | None = None
     state: tuple[Any, ...] = ()
 
+    def value_of(self, variable: Variable) -> Value:
+        """What `variable` names at the end of the path: it may have been written to there."""
+        changed = self.changes.get(id(variable))
+        if changed is not None:
+            found: Value = changed[1]
+            return found
+        return next((value for known, value in self.state[2] if known is variable), variable.value)
+
 
 def explore(
     tracer: Tracer, run: Callable[[], Any], root: Block, before: Heap,
@@ -138,7 +146,7 @@ def merge_outcomes(
     for outcome in (after_then, after_orelse):
         if outcome.error is not None:
             raise CannotMerge(f"{type(outcome.error).__name__} on one path") from outcome.error
-    merger = _Merger(tracer, then, orelse)
+    merger = _Merger(tracer, (then, orelse), (after_then, after_orelse))
     pending = merger.trace_state(after_then.state, after_orelse.state)
     result = merger.merge(after_then.result, after_orelse.result, "the result")
     changes: dict[int, tuple[Any, Any]] = {}
@@ -172,9 +180,10 @@ def apply_changes(changes: Iterable[tuple[Any, Any]]) -> None:
 class _Merger:
     """Merges the values of two paths; collects what the `cond` has to give."""
 
-    def __init__(self, tracer: Tracer, then: Block, orelse: Block) -> None:
+    def __init__(self, tracer: Tracer, blocks: tuple[Block, Block], ends: tuple[Outcome, Outcome]) -> None:
         self.tracer = tracer
-        self.blocks = (then, orelse)
+        self.blocks = blocks
+        self.ends = ends
         self.outputs: list[Value] = []
         self.then_values: list[Value] = []
         self.orelse_values: list[Value] = []
@@ -254,8 +263,8 @@ class _Merger:
         if a is MISSING or b is MISSING:
             return self._with_missing(a, b, what)
         if isinstance(a, TensorBase) and isinstance(b, TensorBase):
-            a, b = self.tracer_variable(a), self.tracer_variable(b)
-            return self._holder(Variable(self.tracer, self.value(a.value, b.value, a.name)))
+            first, second = self.tensor_value(a, 0), self.tensor_value(b, 1)
+            return self._holder(Variable(self.tracer, self.value(first, second, first.name)))
         if isinstance(a, TensorBase) or isinstance(b, TensorBase):
             return self._truth_of_tensor(a, b, what)
         if isinstance(a, ObjectVariable) or isinstance(b, ObjectVariable) or self._are_numbers(a, b):
@@ -270,8 +279,10 @@ class _Merger:
                 return a
         raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
 
-    def tracer_variable(self, tensor: Any) -> Variable:
-        return tensor if isinstance(tensor, Variable) else self.tracer.lift(tensor)
+    def tensor_value(self, tensor: Any, path: int) -> Value:
+        """The Value of a tensor at the end of a path."""
+        variable = tensor if isinstance(tensor, Variable) else self.tracer.lift(tensor)
+        return self.ends[path].value_of(variable)
 
     def _are_numbers(self, a: Any, b: Any) -> bool:
         return type(a) is type(b) and type(a) in (int, float, bool) and not same_value(a, b)
@@ -284,9 +295,8 @@ class _Merger:
             raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
         position = 0 if tensor is a else 1
         out = self.tracer.new_value("item", None, kind=bool)
-        variable = self.tracer_variable(tensor)
         block = self.blocks[position]
-        added = Operator("item", (variable.value,), (out,), {"index": ()})
+        added = Operator("item", (self.tensor_value(tensor, position),), (out,), {"index": ()})
         block.operators.append(added)
         self.tracer.definitions[out] = (added, block)
         item = ObjectVariable(self.tracer, out)
@@ -313,7 +323,7 @@ class _Merger:
         present = b if a is MISSING else a
         nothing = self.tracer.constant(None)
         if isinstance(present, TensorBase):
-            value = self.tracer_variable(present).value
+            value = self.tensor_value(present, 1 if a is MISSING else 0)
             name = value.maybe_missing or what
             out = self.tracer.new_value(what, value.spec, value.stop_gradient, maybe_missing=name)
             self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))

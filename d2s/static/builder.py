@@ -390,7 +390,7 @@ class StaticInterpreter:
     def is_merged(self, value: Value) -> bool:
         """True for a value that control flow chose among several."""
         found = self.definitions.get(value)
-        return found is not None and found[0].kind in ("cond", "while")
+        return found is not None and found[0].kind in ("cond", "while", "check_bound")
 
     def decide(self, symbol: Variable | ObjectVariable) -> bool:
         """`bool(symbol)` where Python needs the answer now."""

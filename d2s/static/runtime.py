@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,25 @@ from d2s.core.interpreter import TensorBase, unwrap, wrap
 from d2s.core.spec import TensorSpec, spec_of
 from d2s.errors import ExecutionError, GradientError
 from d2s.static.numeric_errors import outside
+
+
+class HookPoint(HookList):
+    """The hooks of one value of a run, and its Tensor once that is made: a value has one, whatever its names."""
+
+    __slots__ = ("__weakref__", "_tensor")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tensor: weakref.ref[Any] | None = None
+
+    @property
+    def tensor(self) -> Any:
+        """The Tensor of the value, if somebody holds it."""
+        return None if self._tensor is None else self._tensor()
+
+    @tensor.setter
+    def tensor(self, made: Any) -> None:
+        self._tensor = weakref.ref(made)
 
 
 def check_bound(value: Any, name: str) -> Any:
@@ -41,10 +61,10 @@ def raise_again(error: BaseException) -> None:
     raise again.with_traceback(error.__traceback__)
 
 
-def modified_in_place(op: str, value: str) -> None:
-    """Refuse to differentiate an op of which an input has been written to since."""
+def modified_in_place(op: str, shape: tuple[Any, ...]) -> None:
+    """Refuse to differentiate an op of which an input, of this shape, has been written to since."""
     raise GradientError(
-        f"a tensor that the gradient of {op} needs has been modified in place: {value}",
+        f"a tensor that the gradient of {op} needs has been modified in place: shape [{', '.join(map(str, shape))}]",
         advice="Write to a clone, or write before the tensor is used.",
     )
 
@@ -97,7 +117,7 @@ def py_layer_backward(
 
 
 RUNTIME: dict[str, Any] = {
-    "HookList": HookList,
+    "HookPoint": HookPoint,
     "add_present": add_present,
     "check_bound": check_bound,
     "modified_in_place": modified_in_place,

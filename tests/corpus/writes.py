@@ -168,3 +168,32 @@ def write_under_no_grad(x, c):
     with d2s.no_grad():
         z[0] = c
     return z * z
+
+
+@program
+def written_in_a_branch_and_returned(x, c):
+    z = x * 2
+    if c > 0:
+        z[0] = 5.0
+        return z
+    return x
+
+
+@program
+def written_in_a_branch_and_put_in_a_list(x, c):
+    z = x * 2
+    parts = [x]
+    if c > 0:
+        z.add_(x)
+        parts[0] = z
+    return parts[0] * x
+
+
+@program
+def written_in_a_turn_and_kept(x, n):
+    z = x * 2
+    last = x
+    for i in range(n):
+        z.scale_(1.5)
+        last = z
+    return last * x
