@@ -233,8 +233,7 @@ class OpNode(InteriorNode):
         for value, version in zip(self.inputs, self.versions, strict=True):
             if version >= 0 and value.version != version:
                 raise GradientError(
-                    f"a tensor that the gradient of {self.op.name} needs has been modified in place: "
-                    f"shape {value.shape}, is at version {value.version}, expected version {version}",
+                    f"a tensor that the gradient of {self.op.name} needs has been modified in place: shape {value.shape}",
                     advice="Write to a clone, or write before the tensor is used.",
                 )
 

@@ -235,7 +235,7 @@ def _add_present(first: Any, second: Any) -> Any:
 
 
 def _modified(interpreter: _Interpreter, operator: Operator) -> None:
-    runtime.modified_in_place(operator.attrs["op"], operator.attrs["value"])
+    runtime.modified_in_place(operator.attrs["op"], operator.attrs["shape"])
 
 
 def _or_zeros(interpreter: _Interpreter, operator: Operator) -> Any:
@@ -262,6 +262,8 @@ _RUN: dict[str, Callable[[_Interpreter, Operator], Any]] = {
     "or_zeros": _or_zeros,
     "zeros_like": lambda interpreter, operator: interpreter.zeros_like(interpreter.value(operator.inputs[0])),
     "modified_in_place": _modified,
+    "check_input": lambda i, o: i.node.check_input(o.attrs["number"], o.attrs["op"]),
+    "check_output": lambda i, o: i.node.check_output(o.attrs["number"], o.attrs["op"]),
     "size": lambda interpreter, operator: interpreter.value(operator.inputs[0]).shape[operator.attrs["axis"]],
     "item": lambda i, o: i.value(o.inputs[0]).item(*i.template(o.attrs["index"])),
     "to_array": lambda i, o: Tensor(np.asarray(i.value(o.inputs[0]), o.attrs["dtype"])),

@@ -57,6 +57,7 @@ def append_backward(
     wanted: Iterable[int] | None = None,
     captured: Iterable[int] = (),
     blocked: Iterable[int] = (),
+    tensors: Sequence[Value] = (),
     kept_in_turns: dict[Block, tuple[Value, ...]] | None = None,
 ) -> BackwardPlan:
     """Derive the backward Program of `program`.
@@ -75,6 +76,8 @@ def append_backward(
         Outputs whose own gradient, after its hooks, the walk wants to keep.
     blocked : iterable of int
         Outputs through which no gradient passes.
+    tensors : sequence of Value
+        Inputs that are Tensor objects of the caller, by number: what the caller writes to them is noticed.
     kept_in_turns : dict, optional
         What a run keeps of each turn of a loop, if gradients of these values will be given too.
     """
@@ -84,6 +87,7 @@ def append_backward(
         result = Program(f"{program.name}@BACKWARD")
         builder = Backward(program, result, edges, wanted, captured, blocked, conditional)
         builder.kept_in_turns = kept_in_turns or {}
+        builder.tensors = {value: number for number, value in enumerate(tensors)}
         builder.run(reached)
         if builder.met_in_regions <= conditional:
             break
@@ -133,6 +137,7 @@ class Backward:
             self.output_numbers.setdefault(value, number)
         self.inputs_read: set[Value] = set()
         self.kept_in_turns: dict[Block, tuple[Value, ...]] = {}
+        self.tensors: dict[Value, int] = {}
         self.hook_points: dict[Value, Value] = {}
         # Hook points in the order in which something is registered on them.
         self.registered: dict[Value | None, int] = {}
@@ -360,15 +365,21 @@ class Backward:
                 self.contribute(grads, value, Gradient(self.record.value_of(contribution)))
 
     def check_unwritten(self, operator: Operator) -> None:
-        """Let the run raise, before any hook, if a rule reads a value that the function has written over."""
-        if operator.op is None or not self.forward.overwritten:
+        """Let the run raise, before any hook, if a rule reads a value that has been written over since."""
+        if operator.op is None:
             return
         needs = tuple(self.needs(v) and operator.op.differentiates(i) for i, v in enumerate(operator.inputs))
         for value, is_read in zip(operator.inputs, operator.op.reads_for(needs)[0], strict=True):
-            if is_read and self.forward.overwritten.get(value, operator) is not operator:
-                attrs = {"op": operator.kind, "value": value.name}
+            if not is_read:
+                continue
+            if self.forward.overwritten.get(value, operator) is not operator:
+                assert value.spec is not None
+                attrs = {"op": operator.kind, "shape": tuple(map(str, value.spec.shape))}
                 self.record.emit("modified_in_place", (), (), attrs, effect=True)
                 return
+            for kind, number in (("input", self.tensors.get(value)), ("output", self.output_numbers.get(value))):
+                if number is not None and self.tensors:
+                    self.record.emit(f"check_{kind}", (), (), {"number": number, "op": operator.kind}, effect=True)
 
     def all_hooked(self, operator: Operator, grads: Gradients) -> list[Gradient | None]:
         """Gradients of the outputs after their hooks; outputs in the order in which hooks were registered first."""

@@ -82,16 +82,14 @@ class Compiled:
         self._with_kept_outputs: Compiled | None = None
         self.saved: dict[Block, tuple[Value, ...]] = {}
         records: frozenset[Value] = frozenset()
-        # Tensors of the caller whose values backward reads, by number of the input and of the output.
-        self.read_tensors: tuple[int, ...] = ()
+        # Outputs whose values backward reads: the caller may write to them.
         self.read_outputs: frozenset[int] = frozenset()
         if self.reachable:
-            plan = append_backward(program, self.edges, self.reachable)
+            plan = append_backward(program, self.edges, self.reachable, tensors=self.tensors)
             self.saved = plan.saved
             program.backward = plan.program
             self._plans[(self.reachable, None, (), ())] = self._backward_function(plan)
             records = _records(plan.program)
-            self.read_tensors = tuple(i for i, value in enumerate(self.tensors) if value in plan.inputs_read)
             self.read_outputs = frozenset(i for i, value in enumerate(program.outputs) if value in plan.inputs_read)
         for check in FORWARD_CHECKS:
             check(program)
@@ -122,7 +120,7 @@ class Compiled:
         found = self._interpreted.get(key)
         if found is None:
             found = self._interpreted[key] = append_backward(
-                self.program, self.edges, reached, wanted, captured, blocked,
+                self.program, self.edges, reached, wanted, captured, blocked, self.tensors,
                 _kept_in_turns(self.program, self.saved) if in_turns else None)
             for check in BACKWARD_CHECKS:
                 check(found.program, self.program)

@@ -93,5 +93,9 @@ KINDS: dict[str, Kind] = {
     "or_zeros": Kind("tt", "t", "a gradient, or zeros in the shape of its value if it is absent", alike=1),
     "add_present": Kind("tt", "t", "the sum of two gradients of which either may be absent"),
     "modified_in_place": Kind("", "", "refuses to go on: a saved value has been written to", effect=True,
-                              attrs=("op", "value")),
+                              attrs=("op", "shape")),
+    "check_input": Kind("", "", "refuses to go on if the caller has written to a tensor since the run read it",
+                        effect=True, attrs=("number", "op")),
+    "check_output": Kind("", "", "refuses to go on if the caller has written to a tensor of the run", effect=True,
+                         attrs=("number", "op")),
 }

@@ -121,7 +121,7 @@ def test_write_to_a_value_that_is_read_is_noticed(read):
     y = x * 2
     z = read(y, w)
     y[0] = 1.0
-    with pytest.raises(GradientError, match=r"modified in place: shape \[1\], is at version 1, expected version 0"):
+    with pytest.raises(GradientError, match=r"modified in place: shape \[1\]"):
         z.sum().backward()
     assert (x.grad, w.grad) == (None, None)
 
