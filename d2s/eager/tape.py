@@ -143,6 +143,12 @@ class InteriorNode:
             hooks.add(keep)
             self.retained = {**(self.retained or {}), index: keep}
 
+    def show_retained(self, index: int, node: InteriorNode, at: int) -> None:
+        """Let output `at` of `node`, a version written over output `index` of this one, show what is retained here."""
+        kept = self.retained.get(index) if self.retained else None
+        if kept is not None:
+            node.retained = {**(node.retained or {}), at: kept}
+
     def check_usable(self) -> None:
         """Raise GradientError if the saved values are gone or have been changed in place."""
         if self.released:

@@ -221,11 +221,9 @@ def _keep_before(tensor: Tensor, value: Tensor) -> None:
 
 def _rebind(tensor: Tensor, value: Tensor) -> None:
     """Make `tensor` name the value of `value`, with its history."""
-    if tensor._node is not None and value._node is not None and tensor._node.retained:
-        kept = tensor._node.retained.get(tensor._index)
-        if kept is not None:
-            # `.grad` goes on showing what is kept of the version that is replaced.
-            value._node.retained = {**(value._node.retained or {}), value._index: kept}
+    if tensor._node is not None and value._node is not None:
+        # `.grad` goes on showing what is kept of the version that is replaced.
+        tensor._node.show_retained(tensor._index, value._node, value._index)
     tensor.data, tensor._node, tensor._index = value.data, value._node, value._index
     tensor._stop_gradient = value._stop_gradient
     tensor.version += 1

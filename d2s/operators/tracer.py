@@ -102,6 +102,8 @@ class Tracer(StaticInterpreter):
         self.in_loop = 0
         # Counts the calls that may have written to tensors from outside: those are read again at their next use.
         self.epoch = 0
+        # Values of which the gradient is retained.
+        self.retaining: set[Value] = set()
         self._read_at: dict[int, int] = {}
         self.lowering = Lowering(self)
 
@@ -194,6 +196,8 @@ class Tracer(StaticInterpreter):
         self.epoch += 1
 
     def method_call(self, variable: Variable, name: str, *args: Any) -> Any:
+        if name == "retain_grads":
+            self.retaining.add(variable.value)
         if name != "backward":
             return super().method_call(variable, name, *args)
         if self.in_loop:
@@ -317,7 +321,11 @@ class Tracer(StaticInterpreter):
 
     def rebind_version(self, variable: Variable, new: Variable) -> None:
         """Make an interior `variable` name `new`, a version with a history of its own."""
+        old = Variable(self, variable.value)
         super().assign_version(variable, new)
+        if old.value in self.retaining:
+            self.retaining.add(variable.value)
+            self.python_call(_show_retained, (old, variable), effect=True)
 
     def set_value(self, variable: Variable, value: Any) -> None:
         new = value if isinstance(value, TensorBase) else self._constant_tensor(value, None)
@@ -512,6 +520,12 @@ class Tracer(StaticInterpreter):
 
 def _fresh_copy(array: Any) -> Any:
     return np.array(array)
+
+
+def _show_retained(old: Any, new: Any) -> None:
+    """Let the Tensor of a version that was written in place show the gradient retained of the version before."""
+    if old._node is not None and new._node is not None:
+        old._node.show_retained(old._index, new._node, new._index)
 
 
 def _set_value(tensor: Any, array: Any) -> None:

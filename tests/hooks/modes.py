@@ -17,9 +17,7 @@ def eager(function: Any) -> Any:
 MODES: dict[str, Callable[[Any], Any]] = {"eager": eager, "static": to_static}
 
 # Situations that static mode does not answer rightly yet: row -> reason.  They are expected to fail.
-STATIC_NOT_YET: dict[str, str] = {
-    "K06": "a retained gradient is not shown by the Tensor that was written in place",
-}
+STATIC_NOT_YET: dict[str, str] = {}
 
 # Rows of the contract that have no situation here, with the reason.
 LEFT_OUT: dict[str, str] = {
