@@ -21,10 +21,11 @@ import numpy as np
 from d2s.errors import D2SError, DTypeError, GuardError, ProgramError
 from d2s.jit.function import StaticFunction
 from d2s.jit.loaded import LoadedLayer
-from d2s.jit.portable import Reader, Writer
 from d2s.jit.pruning import without_hooks
+from d2s.jit.reading import Reader
 from d2s.jit.symbolic_call import Symbol, SymbolicCall
 from d2s.jit.trace import leaving, record
+from d2s.jit.writing import Writer
 from d2s.nn.layer import Layer
 from d2s.nn.parameter import Parameter
 from d2s.static.program import Program, Value

@@ -12,7 +12,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.spec import DType, TensorSpec
 from d2s.eager.tensor import Tensor
 from d2s.errors import GuardError
-from d2s.jit.portable import Writer
+from d2s.jit.writing import Writer
 from d2s.static.input_spec import InputSpec
 
 

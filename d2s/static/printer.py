@@ -24,7 +24,8 @@ _LONGEST_TEXT = 40
 _SEPARATORS = r"[/\\]"
 _BLOCK_TITLES = {"cond": ("then", "else"), "while": ("test", "body"), "reversed_turns": ("turn",)}
 # Attributes that say in another form what the line shows already.
-_HIDDEN_ATTRIBUTES = frozenset(("of", "loop", "record", "target", "output", "name", "captured", "certain", "counted", "edge"))
+_HIDDEN_ATTRIBUTES = frozenset(
+    ("of", "loop", "record", "target", "output", "name", "captured", "certain", "counted", "edge"))
 
 
 def text_of(program: Program) -> str:
@@ -47,6 +48,7 @@ def text_of(program: Program) -> str:
     if backward is not None:
         lines += [f"backward of {program.name}", *printer.inputs(backward.block, "given")]
         lines += printer.block(backward.block, 1)
+        lines += printer.end(backward)
     return "\n".join(lines)
 
 
@@ -106,6 +108,20 @@ class _Printer:
                 if inner.outputs:
                     yield f"{_INDENT * (depth + 2)}give {', '.join(map(self.name, inner.outputs))}"
 
+    def end(self, backward: Program) -> Iterator[str]:
+        """Gradients of which only the run knows when they are complete: at the end, if not before."""
+        kinds: dict[str, set[str]] = {"accumulate": set(), "arrived": set()}
+        for operator in backward.all_operators():
+            kinds.get(operator.kind, set()).add(operator.attrs.get("name", ""))
+        for name in sorted(kinds["accumulate"] - kinds["arrived"]):
+            yield from (f"{_INDENT}{line}" for line in self.complete(name))
+
+    def complete(self, name: str) -> Iterator[str]:
+        """The gradient of a value from outside is there."""
+        if name in self._hooks:
+            yield f"call_hooks({name}@GRAD)"
+        yield f"deliver({name}@GRAD)"
+
     def lines(self, operator: Operator) -> Iterator[str]:
         """One operator: one line, or two where a gradient is complete."""
         kind, attrs = operator.kind, operator.attrs
@@ -113,9 +129,7 @@ class _Printer:
             guard = "" if attrs["certain"] else "  if present"
             yield f"{attrs['name']}@GRAD += {self.name(operator.inputs[0])}{guard}"
         elif kind == "arrived":
-            if attrs["name"] in self._hooks:
-                yield f"call_hooks({attrs['name']}@GRAD)"
-            yield f"deliver({attrs['name']}@GRAD)"
+            yield from self.complete(attrs["name"])
         elif kind == "return":
             yield f"return {self.template(attrs['result'])}"
         elif kind == "raise":

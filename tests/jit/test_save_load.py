@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -284,7 +285,7 @@ def test_calls_are_checked(path):
     loaded = reload(Net(), path)
     with pytest.raises(d2s.GuardError, match=r"x is float32\[2, 4\], but the Layer was saved for float32\[-1, 3\]"):
         loaded(d2s.ones([2, 4]))
-    with pytest.raises(d2s.GuardError, match="scale is 2.0, but the Layer was saved for 1.0"):
+    with pytest.raises(d2s.GuardError, match=r"scale is 2\.0, but the Layer was saved for 1\.0"):
         loaded(rows(2), scale=2.0)
     with pytest.raises(TypeError, match="missing a required argument: 'x'"):
         loaded()
@@ -342,21 +343,22 @@ def test_a_file_that_is_none_is_refused(path, tmp_path):
     for number, content in enumerate((b"nonsense", b"")):
         other = tmp_path / f"{number}.d2s"
         other.write_bytes(content)
-        with pytest.raises(ValueError, match="was not written by d2s.jit.save"):
+        with pytest.raises(ValueError, match=r"was not written by d2s\.jit\.save"):
             d2s.jit.load(other)
 
 
-def test_functions_that_are_not_listed_are_not_found(path):
+@pytest.mark.parametrize("name", ["os.system", "operator.methodcaller", "operator.call", "getattr", "eval"])
+def test_functions_that_are_not_listed_are_not_found(path, name):
     d2s.jit.save(lambda x: x.reshape([x.shape[0] * 3]), path, input_spec=ANY_ROWS)
     file = path.with_suffix(".d2s")
     with zipfile.ZipFile(file) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     text = entries["program.json"].decode()
     assert "operator.mul" in text
-    entries["program.json"] = text.replace("operator.mul", "os.system").encode()
+    entries["program.json"] = text.replace("operator.mul", name).encode()
     with zipfile.ZipFile(file, "w") as archive:
-        for name, content in entries.items():
-            archive.writestr(name, content)
+        for entry, content in entries.items():
+            archive.writestr(entry, content)
     assert json.loads(entries["program.json"])
-    with pytest.raises(ValueError, match="damaged: 'os.system'"):
+    with pytest.raises(ValueError, match=f"damaged: '{re.escape(name)}'"):
         d2s.jit.load(path)

@@ -53,6 +53,20 @@ def test_the_call_of_the_hooks_stands_after_every_use():
     assert (hooks, end) == ("call_hooks(x@GRAD)", "deliver(x@GRAD)")
 
 
+def test_after_branches_the_call_of_the_hooks_stands_at_the_end():
+    @d2s.to_static
+    def f(x):
+        x.register_hook(double)
+        if x.sum() > 1:
+            y = x * x
+        else:
+            y = x
+        return y * 2
+
+    f(leaf(2.0))
+    assert bare(f.main_program).splitlines()[-2:] == ["  call_hooks(x@GRAD)", "  deliver(x@GRAD)"]
+
+
 def test_without_a_hook_there_is_no_call_of_one():
     @d2s.to_static
     def f(x):

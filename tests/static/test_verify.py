@@ -69,7 +69,8 @@ def test_every_program_of_the_test_suite_is_checked():
 
 
 def test_the_table_of_kinds_is_what_can_be_written():
-    assert KINDS.keys() == BUILT_IN
+    # The backward of a backward through a loop is interpreted, never written.
+    assert KINDS.keys() == BUILT_IN | {"kept_grad"}
     assert not KINDS.keys() & OP_TABLE.keys()
 
 
