@@ -5,18 +5,14 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from d2s.core.op import Op
-from d2s.static.program import Block, Operator, Value, values_in, walk_operators
+from d2s.static.program import Block, Operator, Value, values_in
 from d2s.static.runtime import RUNTIME
-
-_INDENT = "    "
-
-__all__ = ["BUILT_IN", "FunctionWriter", "Source", "backward_source", "forward_source"]
+from d2s.static.writers import INDENT, WRITERS
 
 
 class Source:
@@ -152,7 +148,7 @@ class FunctionWriter:
     # --- lines -------------------------------------------------------------------------------------------------
 
     def line(self, text: str, operator: Operator | None = None) -> None:
-        self.source.lines.append(_INDENT * self.depth + text)
+        self.source.lines.append(INDENT * self.depth + text)
         if operator is not None:
             self.source.locations[len(self.source.lines)] = operator
 
@@ -187,14 +183,14 @@ class FunctionWriter:
             if operator.kind == "arrived" and position and _are_one_line(operators[position - 1], operator):
                 continue
             if operator.kind == "accumulate" and following is not None and _are_one_line(operator, following):
-                _finish(self, operator)
+                self.finish(operator)
             else:
                 self.operator(operator)
             if operator.kind not in ("return", "raise"):
                 self.let_go(dying.get(position, ()))
 
     def operator(self, operator: Operator) -> None:
-        writer = _WRITERS.get(operator.kind)
+        writer = WRITERS.get(operator.kind)
         if writer is not None:
             writer(self, operator)
         else:
@@ -203,7 +199,7 @@ class FunctionWriter:
 
     def last_uses(self, block: Block) -> dict[int, list[Value]]:
         """For each position: arrays made in this block, or saved for it, that nothing after that operator reads."""
-        last: dict[Value, int] = {value: 0 for value in self.given.get(block, ())}
+        last: dict[Value, int] = dict.fromkeys(self.given.get(block, ()), 0)
         for position, operator in enumerate(block.operators):
             for value in _all_reads(operator):
                 if value in last:
@@ -223,10 +219,15 @@ class FunctionWriter:
         names = [self.names[value] for value in values if value in self.names and not value.is_constant]
         if names:
             text, mark, comment = self.source.lines[-1].partition("  # ")
-            if self.source.lines[-1].startswith(_INDENT * self.depth) and text[len(_INDENT) * self.depth] != " ":
+            if self.source.lines[-1].startswith(INDENT * self.depth) and text[len(INDENT) * self.depth] != " ":
                 self.source.lines[-1] = f"{text}; del {', '.join(names)}{mark}{comment}"
             else:
                 self.line(f"del {', '.join(names)}")
+
+    def finish(self, operator: Operator) -> None:
+        """The contribution to an edge that is also the last."""
+        edge, name = operator.attrs["edge"], self.name(operator.inputs[0])
+        self.line(f"run.finish(walk, {edge}, {name})  # {operator.attrs['name']}", operator)
 
     def call(self, op: Op, operator: Operator) -> str:
         """The NumPy expression of one op."""
@@ -255,195 +256,12 @@ class FunctionWriter:
         self.depth -= 1
 
 
-def _cond(w: FunctionWriter, operator: Operator) -> None:
-    orelse = operator.blocks[1]
-    record = operator.record
-    forward: Operator | None = operator.attrs.get("of")
-    keep = record in w.records
-
-    def note(block: Block, taken: bool) -> None:
-        if keep:
-            assert record is not None
-            w.line(f"{w.name(record)} = {w.pack_defined(w.saved.get(block, ()), taken)}")
-
-    def branch(position: int, taken: bool) -> None:
-        block = operator.blocks[position]
-        w.open_records.append(lambda: note(block, taken))
-        start(position)
-        w.nested(block, lambda: finish(block, taken))
-        w.open_records.pop()
-
-    def finish(block: Block, taken: bool) -> None:
-        if not (block.operators and block.operators[-1].kind in ("return", "raise")):
-            note(block, taken)
-            w.bindings(operator.outputs, block.outputs)
-
-    def start(position: int) -> None:
-        if forward is not None:
-            values = w.saved.get(forward.blocks[position], ())
-            if values:
-                w.depth += 1
-                w.unpack(values, f"{w.name(operator.attrs['record'])}[1:]")
-                w.depth -= 1
-
-    w.line(f"if {w.name(operator.inputs[0])}:", operator)
-    branch(0, True)
-    if orelse.operators or operator.outputs or keep or (forward and w.saved.get(forward.blocks[1])):
-        w.line("else:")
-        branch(1, False)
-
-
-def _while(w: FunctionWriter, operator: Operator) -> None:
-    test, body = operator.blocks
-    record = operator.record
-    keep = record in w.records
-    w.bindings(body.inputs, operator.inputs)
-    for inner, outer in zip(test.inputs, body.inputs, strict=True):
-        w.names[inner] = w.name(outer)
-    if keep:
-        assert record is not None
-        w.line(f"{w.name(record)} = []")
-    w.line("while True:", operator)
-    w.depth += 1
-    w.block(test)
-    w.line(f"if not {w.name(test.outputs[0])}:")
-    w.line(f"{_INDENT}break")
-    w.block(body)
-    if keep:
-        assert record is not None
-        w.line(f"{w.name(record)}.append({w.pack(w.saved.get(body, ()))})")
-    w.bindings(body.inputs, body.outputs)
-    w.depth -= 1
-    w.bindings(operator.outputs, body.inputs)
-
-
-def _reversed_turns(w: FunctionWriter, operator: Operator) -> None:
-    block, = operator.blocks
-    forward: Operator = operator.attrs["of"]
-    w.bindings(block.inputs, operator.inputs)
-    turn, turns = w.fresh("turn"), w.name(operator.attrs["record"])
-    if any(inner.kind == "is_first_turn" and inner.attrs["loop"] is forward for inner in walk_operators(block)):
-        number = w.turn_numbers[forward] = w.fresh("number")
-        w.line(f"for {number} in range(len({turns}) - 1, -1, -1):", operator)
-        w.line(f"{_INDENT}{turn} = {turns}[{number}]")
-    else:
-        w.line(f"for {turn} in reversed({turns}):", operator)
-    w.depth += 1
-    w.unpack(w.saved.get(forward.blocks[1], ()), turn)
-    w.given[block] = ()
-    w.block(block)
-    w.bindings(block.inputs, block.outputs)
-    if not block.operators and not block.inputs:
-        w.line("pass")
-    w.depth -= 1
-    w.bindings(operator.outputs, block.inputs)
-
-
-def _python(w: FunctionWriter, operator: Operator) -> None:
-    function, args, kwargs = operator.attrs["call"]
-    parts = [w.expression(arg) for arg in args]
-    parts += [f"{name}={w.expression(value)}" for name, value in kwargs.items()]
-    called = w.name(function) if isinstance(function, Value) else w.bind(function, getattr(function, "__name__", "f"))
-    if operator.effect and not _is_own(function):
-        w.assign(operator, f"outside({', '.join([called, *parts])})")
-    else:
-        w.assign(operator, f"{called}({', '.join(parts)})")
-
-
-def _is_own(function: Any) -> bool:
-    """True for functions of d2s itself, which compute without NumPy or call the user's code by `outside`."""
-    return getattr(function, "__module__", "").startswith("d2s.operators.") if isinstance(function, FunctionType) else (
-        isinstance(function, type))
-
-
-def _py_func(w: FunctionWriter, operator: Operator) -> None:
-    function = w.bind(operator.attrs["function"], "function")
-    needed = operator.attrs.get("needed", (True,) * len(operator.outputs))
-    results = tuple((value.name, value.spec, need) for value, need in zip(operator.outputs, needed, strict=True))
-    w.assign(operator, f"py_func({function}, {w.pack(operator.inputs)}, {w.bind(results, 'results')})")
-
-
-def _py_layer(w: FunctionWriter, operator: Operator) -> None:
-    layer = w.bind(operator.attrs["layer"], operator.attrs["layer"].__name__)
-    args, kwargs = w.expression(operator.attrs["args"]), w.expression(operator.attrs["kwargs"])
-    w.assign(operator, f"py_layer({layer}, {args}, {kwargs})")
-
-
-def _py_layer_backward(w: FunctionWriter, operator: Operator) -> None:
-    layer = w.bind(operator.attrs["layer"], operator.attrs["layer"].__name__)
-    context, *grads = map(w.name, operator.inputs)
-    specs = ", ".join(w.bind(operator.attrs[name], name) for name in ("outputs", "inputs"))
-    w.assign(operator, f"py_layer_backward({layer}, {context}, {specs}, [{', '.join(grads)}])")
-
-
-def _save(w: FunctionWriter, condition: str = "") -> None:
-    """Keep what backward needs, as far as it is computed."""
-    for write in reversed(w.open_records):
-        write()
-    if w.top_saved:
-        w.line(f"{condition}run.saved = {w.pack_defined(w.top_saved)}")
-
-
-def _backward(w: FunctionWriter, operator: Operator) -> None:
-    _save(w)
-    tensor, *args = map(w.expression, operator.attrs["call"])
-    w.line(f"{tensor}.backward({', '.join(args)})", operator)
-    w.runs_backward = True
-
-
-def _return(w: FunctionWriter, operator: Operator) -> None:
-    _save(w, "if not run.released: " if w.runs_backward else "")
-    w.line(f"return {w.expression(operator.attrs['result'])}", operator)
-
-
-def _raise(w: FunctionWriter, operator: Operator) -> None:
-    w.line(f"raise_again({w.bind(operator.attrs['error'], 'error')})", operator)
-
-
-def _plain(pattern: str) -> Callable[[FunctionWriter, Operator], None]:
-    """A writer that fills a pattern: {0} {1} the inputs, {run} nothing else."""
-
-    def write(w: FunctionWriter, operator: Operator) -> None:
-        names = [w.name(value) for value in operator.inputs]
-        attrs = {name: w.expression(value) for name, value in operator.attrs.items() if name != "target"}
-        w.assign(operator, pattern.format(*names, **attrs))
-
-    return write
-
-
-def _is_present(w: FunctionWriter, operator: Operator) -> None:
-    w.assign(operator, " or ".join(f"{w.name(value)} is not None" for value in operator.inputs))
-
-
-def _materialise(w: FunctionWriter, operator: Operator) -> None:
-    value, = operator.inputs
-    tensor = w.tensor_numbers.get(value)
-    if tensor is not None:
-        w.assign(operator, f"run.tensors[{tensor}]")
-        return
-    point = w.hook_points.get(value)
-    hooks = "None" if point is None else w.name(point)
-    w.assign(operator, f"run.tensor({w.name(value)}, {w.output_numbers.get(value)}, {value.stop_gradient}, {hooks})")
-
-
-def _accumulate(w: FunctionWriter, operator: Operator) -> None:
-    name = w.name(operator.inputs[0])
-    guard = "" if operator.attrs["certain"] else f"if {name} is not None: "
-    method = "contribute" if operator.attrs["counted"] else "accumulate"
-    w.line(f"{guard}run.{method}(walk, {operator.attrs['edge']}, {name})  # {operator.attrs['name']}", operator)
-
-
 def _are_one_line(accumulate: Operator, arrived: Operator) -> bool:
     """True if `arrived` says that the contribution just made was the last one to its edge."""
     return (
         accumulate.kind == "accumulate" and arrived.kind == "arrived"
         and accumulate.attrs["edge"] == arrived.attrs["edge"] and accumulate.attrs["certain"]
     )
-
-
-def _finish(w: FunctionWriter, operator: Operator) -> None:
-    name = w.name(operator.inputs[0])
-    w.line(f"run.finish(walk, {operator.attrs['edge']}, {name})  # {operator.attrs['name']}", operator)
 
 
 def _all_reads(operator: Operator) -> Iterator[Value]:
@@ -453,67 +271,6 @@ def _all_reads(operator: Operator) -> Iterator[Value]:
         yield from block.outputs
         for inner in block.operators:
             yield from _all_reads(inner)
-
-
-def _arrived(w: FunctionWriter, operator: Operator) -> None:
-    w.line(f"run.arrived(walk, {operator.attrs['edge']})  # {operator.attrs['name']}", operator)
-
-
-def _contributed(w: FunctionWriter, operator: Operator) -> None:
-    w.line(f"run.contributed(walk, {operator.attrs['edge']})  # {operator.attrs['name']}", operator)
-
-
-def _call_hooks(w: FunctionWriter, operator: Operator) -> None:
-    point = w.name(operator.inputs[1]) if len(operator.inputs) > 1 else "None"
-    attrs = operator.attrs
-    w.assign(
-        operator,
-        f"run.call_hooks(walk, {w.name(operator.inputs[0])}, {point}, {attrs['output']}, {attrs['captured']})",
-    )
-
-
-_WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
-    "cond": _cond,
-    "while": _while,
-    "reversed_turns": _reversed_turns,
-    "python": _python,
-    "py_func": _py_func,
-    "py_layer": _py_layer,
-    "py_layer_backward": _py_layer_backward,
-    "backward": _backward,
-    "reload": _plain("{0}.data"),
-    "return": _return,
-    "raise": _raise,
-    "constant": _plain("{0}"),
-    "stop_gradient": _plain("{0}"),
-    "replace": _plain("{1}"),
-    "leaf": _plain("run.leaf({0})"),
-    "size": _plain("{0}.shape[{axis}]"),
-    "item": _plain("{0}.item(*{index})"),
-    "array_of": _plain("np.asarray({0})"),
-    "to_array": _plain("{dtype}.type({0})"),
-    "check_bound": _plain("check_bound({0}, {name})"),
-    "materialise": _materialise,
-    "hook_point": lambda w, o: w.line(f"{w.name(o.outputs[0])} = HookPoint()", o),
-    "register_hook": lambda w, o: w.assign(o, f"register_hook({w.name(o.inputs[0])}, {w.expression(o.attrs['hook'])})"),
-    "is_present": _is_present,
-    "modified_in_place": _plain("modified_in_place({op}, {shape})"),
-    "check_input": _plain("run.check_input({number}, {op})"),
-    "check_output": _plain("run.check_output({number}, {op})"),
-    "branch_of": _plain("{0}[0]"),
-    "has_turns": _plain("bool({0})"),
-    "is_first_turn": lambda w, o: w.assign(o, f"{w.turn_numbers[o.attrs['loop']]} == 0"),
-    "zeros_like": _plain("np.zeros_like({0})"),
-    "or_zeros": _plain("np.zeros_like({1}) if {0} is None else {0}"),
-    "add_present": _plain("add_present({0}, {1})"),
-    "accumulate": _accumulate,
-    "accumulate_leaf": _plain("run.accumulate_leaf(walk, {0}, {1})"),
-    "arrived": _arrived,
-    "contributed": _contributed,
-    "call_hooks": _call_hooks,
-}
-
-BUILT_IN = frozenset(_WRITERS)
 
 
 def forward_source(

@@ -11,7 +11,7 @@ import pytest
 import d2s
 from d2s.core.op import OP_TABLE
 from d2s.core.spec import TensorSpec
-from d2s.static.codegen import BUILT_IN
+from d2s.static.writers import WRITERS
 from d2s.static.executor import BACKWARD_CHECKS, FORWARD_CHECKS
 from d2s.static.kinds import KINDS
 from d2s.static.program import Operator, Value
@@ -70,7 +70,7 @@ def test_every_program_of_the_test_suite_is_checked():
 
 def test_the_table_of_kinds_is_what_can_be_written():
     # The backward of a backward through a loop is interpreted, never written.
-    assert KINDS.keys() == BUILT_IN | {"kept_grad"}
+    assert KINDS.keys() == WRITERS.keys() | {"kept_grad"}
     assert not KINDS.keys() & OP_TABLE.keys()
 
 
