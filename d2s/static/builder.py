@@ -16,18 +16,18 @@ from d2s.core.spec import TensorSpec, as_dtype, is_floating, spec_of
 from d2s.errors import (
     DTypeError,
     Location,
-    ProgramError,
     ShapeError,
     TracingError,
     UnsupportedSyntaxError,
     user_location,
 )
 from d2s.ops.promotion import dtype_with_number
+from d2s.static.hook_points import HookPoints
 from d2s.static.program import Block, Names, Operator, Program, Value, map_values
 from d2s.static.variable import ObjectVariable, Variable, dim_of
 
 
-class StaticInterpreter:
+class StaticInterpreter(HookPoints):
     """Records ops into the blocks of one Program.
 
     Attributes
@@ -399,106 +399,9 @@ class StaticInterpreter:
             user_location(),
         )
 
-    # --- gradient hooks ----------------------------------------------------------------------------------------
-
     def register_hook(self, variable: Variable, hook: Any) -> ObjectVariable:
-        """Record the registration of a gradient hook on the value that `variable` names."""
-        if not callable(hook):
-            raise TypeError(f"a gradient hook must be callable, got {type(hook).__name__}")
-        value = self.bound(variable)
-        handle = self.new_value("handle", None)
-        template = self.lower(hook)
-        emitted = self.emit(
-            "register_hook", (self.hook_point(value),), (handle,),
-            {"target": value.name, "hook": template}, effect=True,
-        )
-        return ObjectVariable(self, emitted.outputs[0])
-
-    def hook_point(self, value: Value) -> Value:
-        """The object that holds the hooks of `value` in a run: its HookList, or the outer Tensor itself.
-
-        It is made where `value` is defined.  A value that control flow merged *is* one of its sources: its hook
-        point is that of the source chosen in this run.
-        """
-        found = self.hook_points.get(value)
-        if found is not None:
-            return found
-        point = self.new_value(f"{value.name}@HOOKS", None)
-        defined = self.definitions.get(value)
-        if defined is None:
-            return self._hook_point_of_input(value, point)
-        self.hook_points[value] = point
-        definition, block = defined
-        if definition.kind == "cond":
-            position = definition.outputs.index(value)
-            for inner in definition.blocks:
-                inner.outputs += (self.hook_point(inner.outputs[position]),)
-            definition.outputs += (point,)
-        elif definition.kind == "while":
-            self.carry_hook_point(definition, definition.outputs.index(value), point)
-        elif definition.kind in ("leaf", "check_bound", "replace"):
-            source = self._materialised[value] if definition.kind == "leaf" else self.hook_point(definition.inputs[0])
-            self.hook_points[value] = source
-            return source
-        else:
-            added = Operator("hook_point", (value,), (point,), effect=True, location=definition.location)
-            block.operators.insert(block.operators.index(definition) + 1, added)
-            self.definitions[point] = (added, block)
-            return point
-        self.definitions[point] = (definition, block)
-        return point
-
-    def _hook_point_of_input(self, value: Value, point: Value) -> Value:
-        """Hook point of a block's input: an outer tensor, or what a loop carries."""
-        if value.is_constant and value.constant is None:
-            # On this path the name is not bound.
-            return value
-        if value.is_constant or value in self.program.block.inputs or self.is_outer(value):
-            # Registered on the outer Tensor itself; made at the top, so that it is in scope everywhere.
-            top = self.program.block
-            added = Operator("materialise", (value,), (point,))
-            top.operators.insert(0, added)
-            self.definitions[point] = (added, top)
-            self.hook_points[value] = point
-            return point
-        if any(value in inputs for inputs in self.turn_inputs):
-            # The loop is not there yet: it will carry this point.
-            self.hook_points[value] = point
-            return point
-        for loop, _ in self._loops():
-            body = loop.blocks[1]
-            if value in body.inputs:
-                position = body.inputs.index(value)
-                self.hook_point(loop.outputs[position])
-                return self.hook_points[value]
-        raise ProgramError(f"{value.name} is not defined in {self.program.name}")
-
-    def is_outer(self, value: Value) -> bool:
-        """True for a tensor that came from outside: an argument or a captured tensor."""
-        return any(held is value for _, held in self.captured.values())
-
-    def _loops(self) -> Iterator[tuple[Operator, Block]]:
-        for operator_, block in dict.fromkeys(self.definitions.values()):
-            if operator_.kind == "while":
-                yield operator_, block
-
-    def carry_hook_point(self, loop: Operator, position: int, point: Value | None = None) -> None:
-        """Let a loop carry the hook point of the value it carries at `position`."""
-        test, body = loop.blocks
-        value = body.inputs[position]
-        inner = self.hook_points.setdefault(value, self.new_value(f"{value.name}@HOOKS", None))
-        if point is None:
-            point = self.hook_points[loop.outputs[position]] = self.new_value(f"{value.name}@HOOKS", None)
-            self.definitions[point] = self.definitions[loop.outputs[position]]
-        loop.inputs += (self.hook_point(loop.inputs[position]),)
-        loop.outputs += (point,)
-        test.inputs += (self.new_value(f"{test.inputs[position].name}@HOOKS", None),)
-        body.inputs += (inner,)
-        # Its own point may be that of another carried value, which then comes after this one.
-        place = len(body.outputs)
-        body.outputs += (inner,)
-        found = self.hook_point(body.outputs[position])
-        body.outputs = (*body.outputs[:place], found, *body.outputs[place + 1 :])
+        """``variable.register_hook(hook)``."""
+        return ObjectVariable(self, self.registration(variable, hook))
 
 
 def _holds_symbolic(data: Any) -> bool:
