@@ -10,6 +10,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, TensorSpec
 from d2s.operators.heap import MISSING
 from d2s.operators.region import CannotMerge, same_plain_value
+from d2s.operators.equality import is_plain
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -118,9 +119,8 @@ def _with_missing(first: Form, second: Form, name: str, in_loop: bool) -> Form:
     bound = second if _is_missing(first) else first
     if isinstance(bound, TensorForm):
         return TensorForm(bound.spec, bound.stop_gradient, bound.missing or name)
-    kind = _kind_of(bound)
-    if in_loop and kind in NUMBERS:
-        return ObjectForm(kind, name)
+    if in_loop and (isinstance(bound, ObjectForm) or is_plain(bound.value if isinstance(bound, SameForm) else bound)):
+        return ObjectForm(_kind_of(bound), name)
     raise CannotMerge(f"{name} is bound after a turn only, to {_shown(bound)}")
 
 
@@ -192,7 +192,7 @@ def values_of(tracer: Tracer, form: Form, thing: Any, value_of: ValueOf) -> list
         pairs = zip(form.parts, parts, strict=True)
         return [value for part, inner in pairs for value in values_of(tracer, part, inner, value_of)]
     if thing is MISSING:
-        return [tracer.constant(None)]
+        return [tracer.constant(None if isinstance(form, TensorForm) else MISSING)]
     if isinstance(thing, TensorBase):
         return [value_of(thing if isinstance(thing, Variable) else tracer.lift(thing))]
     return [thing.value if isinstance(thing, ObjectVariable) else tracer.constant(thing)]

@@ -15,7 +15,7 @@ from d2s.operators.heap import Heap
 from d2s.operators.native import truth
 from d2s.operators.region import CannotMerge, Outcome, apply_changes, merge_outcomes, trace_branch
 from d2s.operators.tracer import Tracer
-from d2s.static.program import Operator, Value
+from d2s.static.program import Operator
 from d2s.static.variable import ObjectVariable, Variable
 
 MAX_TURNS_AFTER_SYMBOLIC_STOP = 10_000

@@ -11,19 +11,10 @@ from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from d2s.operators.views import relatives
+from d2s.static.runtime import MISSING
 from d2s.static.variable import Variable
 
 CONTAINERS = (list, dict, set, deque, bytearray)
-
-
-class Missing:
-    """Content of a cell whose name is not bound."""
-
-    def __repr__(self) -> str:
-        return "<unbound>"
-
-
-MISSING = Missing()
 
 
 def content_of(node: Any) -> Any:

@@ -17,7 +17,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, Shape, TensorSpec
 from d2s.errors import ProgramError, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.heap import MISSING, Heap, restore
-from d2s.operators.sources import same_value
+from d2s.operators.equality import is_plain, same_value
 from d2s.operators.tracer import MAX_PATHS, Tracer
 from d2s.static.program import Block, Operator, Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -195,7 +195,7 @@ class _Merger:
         """Use the outputs that the operator really has (those of an earlier path, in a replay)."""
         real = dict(zip(self.outputs, outputs, strict=False))
         for own, holder in self.pairs.items():
-            holder.value = real[own]
+            holder.value = real.get(own, own)
         return real
 
     def trace_state(self, first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -329,10 +329,11 @@ class _Merger:
             self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
             return self._holder(Variable(self.tracer, out))
         kind = present.value.kind if isinstance(present, ObjectVariable) else type(present)
-        if not self.tracer.in_loop or kind not in (int, float, bool):
+        if not self.tracer.in_loop or not (isinstance(present, ObjectVariable) or is_plain(present)):
             # Outside of loops both paths are followed, each with what it knows.
             raise CannotMerge(f"{what} is bound on one path only")
         out = self.tracer.new_value(what, None, kind=kind, maybe_missing=what)
+        nothing = self.tracer.constant(MISSING)
         value = self._object_value(present)
         self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
         return self._holder(ObjectVariable(self.tracer, out))

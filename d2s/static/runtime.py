@@ -35,11 +35,26 @@ class HookPoint(HookList):
         self._tensor = weakref.ref(made)
 
 
+class Missing:
+    """What stands for the content of a name that is not bound."""
+
+    def __repr__(self) -> str:
+        return "<unbound>"
+
+
+MISSING = Missing()
+
+
 def check_bound(value: Any, name: str) -> Any:
-    """`value`, or UnboundLocalError if the path taken left the user's variable `name` unbound."""
+    """The array of a tensor, or UnboundLocalError if the path taken left the user's variable `name` unbound."""
     if value is None:
         raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
     return value
+
+
+def check_bound_object(value: Any, name: str) -> Any:
+    """A Python object, checked like the tensors of `check_bound`; it may be None."""
+    return check_bound(None if value is MISSING else (value,), name)[0]
 
 
 def add_present(first: Any, second: Any) -> Any:
@@ -120,6 +135,7 @@ RUNTIME: dict[str, Any] = {
     "HookPoint": HookPoint,
     "add_present": add_present,
     "check_bound": check_bound,
+    "check_bound_object": check_bound_object,
     "modified_in_place": modified_in_place,
     "outside": outside,
     "py_func": py_func,

@@ -169,6 +169,12 @@ def _plain(pattern: str) -> Callable[[FunctionWriter, Operator], None]:
     return write
 
 
+def _check_bound(w: FunctionWriter, operator: Operator) -> None:
+    value, = operator.inputs
+    function = "check_bound" if value.is_tensor else "check_bound_object"
+    w.assign(operator, f"{function}({w.name(value)}, {operator.attrs['name']!r})")
+
+
 def _is_present(w: FunctionWriter, operator: Operator) -> None:
     w.assign(operator, " or ".join(f"{w.name(value)} is not None" for value in operator.inputs))
 
@@ -228,7 +234,7 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "item": _plain("{0}.item(*{index})"),
     "array_of": _plain("np.asarray({0})"),
     "to_array": _plain("{dtype}.type({0})"),
-    "check_bound": _plain("check_bound({0}, {name})"),
+    "check_bound": _check_bound,
     "materialise": _materialise,
     "hook_point": lambda w, o: w.line(f"{w.name(o.outputs[0])} = HookPoint()", o),
     "register_hook": lambda w, o: w.assign(o, f"register_hook({w.name(o.inputs[0])}, {w.expression(o.attrs['hook'])})"),

@@ -120,7 +120,7 @@ def stars(x, y, c):
             return args[0] * kwargs["y"]
         return args[0] + kwargs["y"]
 
-    return collect(*[x], **{"y": y})
+    return collect(*[x], y=y)
 
 
 @program
