@@ -1,0 +1,46 @@
+"""Random programs with hooks do the same in both modes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from tests.corpus.register import number
+from tests.modes import programs
+from tests.modes.harness import Leaf, assert_same
+
+relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much])
+ARGUMENTS = (
+    ([0.31, -1.73, 0.57], [1.13, 0.29, -0.77], 0.7, 2),
+    ([-0.91, 0.37, 1.21], [0.17, -0.63, 0.83], -0.3, 0),
+    ([0.11, 0.53, -0.41], [-1.31, 0.71, 0.19], 0.2, 1),
+    ([0.31, -1.73, 0.57], [1.13, 0.29, -0.77], -0.8, 3),
+)
+
+
+def calls(kind: str) -> list[tuple[object, ...]]:
+    return [(Leaf(x), Leaf(y), number(c, kind), number(n, kind)) for x, y, c, n in ARGUMENTS]
+
+
+@relaxed
+@given(text=programs.functions(), kind=st.sampled_from(["tensor", "python"]))
+def test_after_each_call(text, kind):
+    note(text)
+    assert_same(lambda: programs.load(text), calls(kind))
+
+
+@relaxed
+@given(text=programs.functions(depth=1), kind=st.sampled_from(["tensor", "python"]), backwards=st.integers(1, 2))
+def test_after_all_calls(text, kind, backwards):
+    note(text)
+    assert_same(lambda: programs.load(text), calls(kind), together=True, backwards=backwards)
+
+
+@relaxed
+@given(text=programs.functions(tries=True), kind=st.sampled_from(["tensor", "python"]))
+def test_with_exceptions(text, kind):
+    note(text)
+    assert_same(lambda: programs.load(text), calls(kind))
+
+
