@@ -73,7 +73,8 @@ from d2s.ops.creation import (
     zeros_like,
 )
 from d2s.ops.cumulative import cumprod, cumsum, prod
-from d2s.ops.decompositions import cholesky, det, eigh, inv, inverse, matrix_power, qr, slogdet, solve, svd
+from d2s.ops.decompositions import eigh, qr, svd
+from d2s.ops.diagonals import diag, diag_embed, diagonal, trace, tril, triu
 from d2s.ops.dropout import dropout, dropout2d
 from d2s.ops.encoding import embedding, one_hot
 from d2s.ops.error_function import erf, gelu
@@ -89,6 +90,7 @@ from d2s.ops.gathering import (
     scatter_nd_add,
     take_along_axis,
 )
+from d2s.ops.inverses import cholesky, det, inv, inverse, matrix_power, slogdet, solve
 from d2s.ops.joining import chunk, concat, split, stack, unbind
 from d2s.ops.logical import (
     bitwise_and,
@@ -141,21 +143,7 @@ from d2s.ops.random import (
     standard_normal,
     uniform,
 )
-from d2s.ops.rearranging import (
-    diag,
-    diag_embed,
-    diagonal,
-    flip,
-    meshgrid,
-    pad,
-    repeat_interleave,
-    roll,
-    rot90,
-    tile,
-    trace,
-    tril,
-    triu,
-)
+from d2s.ops.rearranging import flip, meshgrid, pad, repeat_interleave, roll, rot90, tile
 from d2s.ops.reduction import all, amax, amin, any, logsumexp, max, mean, min, sum
 from d2s.ops.rounding import abs, ceil, floor, frac, round, sign, trunc
 from d2s.ops.selection import clip, masked_fill, masked_select, nonzero, where

@@ -16,7 +16,6 @@ Array: TypeAlias = np.ndarray[Any, Any]
 Axis: TypeAlias = int | Sequence[int] | None
 
 
-
 def is_tensor(value: Any) -> bool:
     """True for a Tensor or a Variable.  To a type checker `value` stays what it was: it knows no methods of either."""
     return isinstance(value, TensorBase)

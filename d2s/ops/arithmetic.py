@@ -152,7 +152,11 @@ neg = negative
 
 
 def scale(
-    x: Tensor, scale: Any = 1.0, bias: float = 0.0, bias_after_scale: bool = True, act: str | None = None,
+    x: Tensor,
+    scale: Any = 1.0,
+    bias: float = 0.0,
+    bias_after_scale: bool = True,
+    act: str | None = None,
     name: str | None = None,
 ) -> Tensor:
     """``scale * x + bias``, or ``scale * (x + bias)``, in the dtype of `x`; `act` must be None."""

@@ -117,9 +117,7 @@ def _gradient_of_cumprod(g: Tensor, x: Tensor, axis: int) -> Tensor:
 cumprod_op.vjp(lambda g, out, x, *, axis: _gradient_of_cumprod(g, x, axis))
 
 
-def prod(
-    x: Tensor, axis: Axis = None, keepdim: bool = False, dtype: Any = None, name: str | None = None
-) -> Tensor:
+def prod(x: Tensor, axis: Axis = None, keepdim: bool = False, dtype: Any = None, name: str | None = None) -> Tensor:
     """Product over axes; see `sum`.  Integers keep their dtype, bools multiply in int64."""
     x = tensor_or_number(x) if dtype is None else cast(x, as_dtype(dtype))
     return bind(prod_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))

@@ -1,4 +1,4 @@
-"""Inverses, determinants and decompositions of matrices, by LAPACK through NumPy; leading axes are batches."""
+"""Eigenvalue, QR and singular value decompositions, by LAPACK through NumPy; leading axes are batches."""
 
 from __future__ import annotations
 
@@ -8,116 +8,18 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
-from d2s.core.spec import Dim, Size, TensorSpec, broadcast_shapes
-from d2s.errors import DTypeError, ShapeError
+from d2s.core.spec import Dim, Size, TensorSpec
+from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.axes import sizes_agree
+from d2s.ops.diagonals import diag_embed, tril
+from d2s.ops.inverses import check_matrices, solve_op, transposed
 from d2s.ops.products import matmul
-from d2s.ops.promotion import float_operands, floating
-from d2s.ops.rearranging import diag_embed, diagonal, tril
-from d2s.ops.shape import squeeze, swapaxes, unsqueeze
-
-
-def _check(name: str, x: TensorSpec, is_square: bool = True) -> None:
-    if x.dtype.name not in ("float32", "float64"):
-        raise DTypeError(f"{name} is defined for float32 and float64, got {x.dtype.name}")
-    if x.ndim < 2 or (is_square and not sizes_agree(x.shape[-1], x.shape[-2])):
-        raise ShapeError(f"{name} needs {'square ' * is_square}matrices, got shape {list(x.shape)}")
-
-
-def _same_shape(name: str) -> Any:
-    def infer(x: TensorSpec) -> TensorSpec:
-        _check(name, x)
-        return x
-
-    return infer
-
-
-def _transposed(x: Tensor) -> Tensor:
-    return swapaxes(x, -1, -2)
-
-
-@define_op("inverse", infer=_same_shape("inverse"), saves=("out",))
-def inverse_op(x: Array) -> Array:
-    """Matrix inverse."""
-    return np.linalg.inv(x)
-
-
-inverse_op.vjp(lambda g, out, x: -matmul(matmul(out, g, True, False), out, False, True))
-
-
-def _infer_solve(a: TensorSpec, b: TensorSpec) -> TensorSpec:
-    _check("solve", a)
-    if b.ndim < 2 or a.dtype != b.dtype or not sizes_agree(a.shape[-1], b.shape[-2]):
-        raise ShapeError(f"solve: a right side of {b} does not fit matrices of {a}")
-    return TensorSpec((*broadcast_shapes(a.shape[:-2], b.shape[:-2], what="batches of solve"), *b.shape[-2:]), a.dtype)
-
-
-@define_op("solve", infer=_infer_solve, saves=("a", "out"))
-def solve_op(a: Array, b: Array) -> Array:
-    """The x with a @ x = b."""
-    if b.ndim < 2:
-        raise ShapeError("solve needs matrices")
-    return np.linalg.solve(a, b)
-
-
-solve_op.vjp(
-    lambda g, out, a, b: -matmul(bind(solve_op, _transposed(a), g), out, False, True),
-    lambda g, out, a, b: bind(solve_op, _transposed(a), g),
-)
-
-
-@define_op("cholesky", infer=_same_shape("cholesky"), saves=("out",))
-def cholesky_op(x: Array) -> Array:
-    """The lower triangle l with l @ l.T = x."""
-    return np.linalg.cholesky(x)
-
-
-def _cholesky_gradient(g: Tensor, factor: Tensor) -> Tensor:
-    # Murray 2016, "Differentiation of the Cholesky decomposition", with the lower triangle of l.T @ g halved on
-    # the diagonal.
-    inner = tril(matmul(factor, g, True, False))
-    inner = inner - diag_embed(diagonal(inner, 0, -2, -1)) * 0.5
-    upper = _transposed(factor)
-    outer = bind(solve_op, upper, _transposed(bind(solve_op, upper, _transposed(inner + _transposed(inner)))))
-    return outer * 0.5
-
-
-cholesky_op.vjp(lambda g, out, x: _cholesky_gradient(g, out))
-
-
-def _infer_det(x: TensorSpec) -> TensorSpec:
-    _check("det", x)
-    return TensorSpec(x.shape[:-2], x.dtype)
-
-
-@define_op("det", infer=_infer_det, saves=("x", "out"))
-def det_op(x: Array) -> Any:
-    """Determinant."""
-    return np.linalg.det(x)
-
-
-det_op.vjp(lambda g, out, x: unsqueeze(g * out, [-1, -1]) * _transposed(inverse(x)))
-
-
-def _infer_slogdet(x: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
-    _check("slogdet", x)
-    one = TensorSpec(x.shape[:-2], x.dtype)
-    return one, one
-
-
-@define_op("slogdet", infer=_infer_slogdet, saves=("x",))
-def slogdet_op(x: Array) -> tuple[Any, Any]:
-    """Sign and logarithm of the absolute value of the determinant."""
-    sign, logarithm = np.linalg.slogdet(x)
-    return sign, logarithm
-
-
-slogdet_op.vjp(lambda g, out, x: unsqueeze(g[1], [-1, -1]) * _transposed(inverse(x)))
+from d2s.ops.promotion import floating
+from d2s.ops.shape import unsqueeze
 
 
 def _infer_eigh(x: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
-    _check("eigh", x)
+    check_matrices("eigh", x)
     return TensorSpec(x.shape[:-1], x.dtype), x
 
 
@@ -138,14 +40,14 @@ def _eigh_gradient(g: Any, out: Any) -> Tensor:
     (g_values, g_vectors), (values, vectors) = g, out
     inner = matmul(vectors, g_vectors, True, False) * _one_over_differences(values) + diag_embed(g_values)
     full = matmul(matmul(vectors, inner), vectors, False, True)
-    return (full + _transposed(full)) * 0.5
+    return (full + transposed(full)) * 0.5
 
 
 eigh_op.vjp(lambda g, out, x: _eigh_gradient(g, out))
 
 
 def _infer_qr(x: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
-    _check("qr", x, False)
+    check_matrices("qr", x, False)
     rows, columns = x.shape[-2:]
     inner = _smaller(rows, columns)
     return TensorSpec((*x.shape[:-1], inner), x.dtype), TensorSpec((*x.shape[:-2], inner, columns), x.dtype)
@@ -169,15 +71,15 @@ def _qr_gradient(g: Any, out: Any) -> Tensor:
     if r.shape[-2] != r.shape[-1]:
         raise ShapeError(f"the gradient of qr needs matrices with at least as many rows as columns, got r of {r.shape}")
     inner = matmul(r, g_r, False, True) - matmul(g_q, q, True, False)
-    symmetric = tril(inner) + _transposed(tril(inner, -1))
-    return _transposed(bind(solve_op, r, _transposed(g_q + matmul(q, symmetric))))
+    symmetric = tril(inner) + transposed(tril(inner, -1))
+    return transposed(bind(solve_op, r, transposed(g_q + matmul(q, symmetric))))
 
 
 qr_op.vjp(lambda g, out, x: _qr_gradient(g, out))
 
 
 def _infer_svd(x: TensorSpec) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
-    _check("svd", x, False)
+    check_matrices("svd", x, False)
     rows, columns = x.shape[-2:]
     inner = _smaller(rows, columns)
     batch = x.shape[:-2]
@@ -200,7 +102,7 @@ def _svd_gradient(g: Any, out: Any) -> Tensor:
     differences = _one_over_differences(s * s)
     s_row, s_column = unsqueeze(s, -2), unsqueeze(s, -1)
     uu, vv = matmul(u, g_u, True, False), matmul(vh, g_vh, False, True)
-    inner = (uu - _transposed(uu)) * differences * s_row + s_column * ((vv - _transposed(vv)) * differences)
+    inner = (uu - transposed(uu)) * differences * s_row + s_column * ((vv - transposed(vv)) * differences)
     found = matmul(matmul(u, inner + diag_embed(g_s)), vh)
     if u.shape[-2] > u.shape[-1]:
         outside = g_u / s_row
@@ -214,65 +116,13 @@ def _svd_gradient(g: Any, out: Any) -> Tensor:
 svd_op.vjp(lambda g, out, x: _svd_gradient(g, out))
 
 
-def inverse(x: Tensor, name: str | None = None) -> Tensor:
-    """
-    Inverse of square matrices.
-
-    Parameters
-    ----------
-    x : Tensor, shape (..., n, n)
-
-    Returns
-    -------
-    Tensor, shape (..., n, n)
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-    numpy.linalg.LinAlgError
-        If one is singular.
-    """
-    return bind(inverse_op, floating(x))
-
-
-inv = inverse
-
-
-def solve(x: Tensor, y: Tensor, left: bool = True, name: str | None = None) -> Tensor:
-    """The z with ``x @ z = y`` (or ``z @ x = y`` if not `left`); `y` may be a vector."""
-    x, y = float_operands(x, y)
-    if not left:
-        return _transposed(solve(_transposed(x), _transposed(y)))
-    if y.ndim == 1:
-        return squeeze(bind(solve_op, x, unsqueeze(y, -1)), -1)
-    return bind(solve_op, x, y)
-
-
-def cholesky(x: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
-    """The lower triangle `l` with ``l @ l.T = x`` (or `upper`: its transpose) of symmetric positive definite `x`."""
-    factor = bind(cholesky_op, floating(x))
-    return _transposed(factor) if upper else factor
-
-
-def det(x: Tensor, name: str | None = None) -> Tensor:
-    """Determinant.  Its gradient needs matrices that are not singular."""
-    return bind(det_op, floating(x))
-
-
-def slogdet(x: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Sign and logarithm of the absolute value of the determinant."""
-    sign, logarithm = bind(slogdet_op, floating(x))
-    return sign, logarithm
-
-
 def eigh(x: Tensor, UPLO: str = "L", name: str | None = None) -> tuple[Tensor, Tensor]:
     """
     Eigenvalues, ascending, and eigenvectors (columns) of symmetric matrices.
 
     Only the triangle that `UPLO` names ("L" or "U") is read.  Gradients need eigenvalues that differ.
     """
-    values, vectors = bind(eigh_op, floating(_transposed(x) if UPLO == "U" else x))
+    values, vectors = bind(eigh_op, floating(transposed(x) if UPLO == "U" else x))
     return values, vectors
 
 
@@ -290,16 +140,3 @@ def svd(x: Tensor, full_matrices: bool = False, name: str | None = None) -> tupl
         raise NotImplementedError("svd supports full_matrices=False only")
     u, s, vh = bind(svd_op, floating(x))
     return u, s, vh
-
-
-def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
-    """Square matrices multiplied by themselves, `n` times; negative powers are those of the inverse."""
-    if n < 0:
-        return matrix_power(inverse(x), -n)
-    if n == 0:
-        return x * 0 + np.eye(x.shape[-1], dtype=x.dtype)
-    half = matrix_power(x, n // 2) if n > 1 else None
-    if half is None:
-        return x
-    squared = matmul(half, half)
-    return matmul(squared, x) if n % 2 else squared

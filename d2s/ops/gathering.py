@@ -13,7 +13,8 @@ from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import axis_index, shape_argument, size_argument
 from d2s.ops.creation import assign
-from d2s.ops.indexing import IndexInput, getitem, put_op, with_item
+from d2s.ops.indexing import getitem, put_op, with_item
+from d2s.ops.indices import IndexInput
 from d2s.ops.joining import unbind
 from d2s.ops.promotion import as_dtype_of, tensor_or_number
 from d2s.ops.shape import reshape, unsqueeze
@@ -64,9 +65,7 @@ def put_slices_op(g: Array, indices: Array, *, axis: int, shape: tuple[int, ...]
     return result
 
 
-take_op.vjp(
-    lambda g, out, x, indices, *, axis: bind(put_slices_op, g, indices, axis=axis, shape=tuple(x.shape))
-)
+take_op.vjp(lambda g, out, x, indices, *, axis: bind(put_slices_op, g, indices, axis=axis, shape=tuple(x.shape)))
 put_slices_op.vjp(lambda g, out, x, indices, *, axis, shape: bind(take_op, g, indices, axis=axis))
 
 
@@ -153,14 +152,20 @@ def take_along_axis(arr: Tensor, indices: Tensor, axis: int, broadcast: bool = T
     """
     place = axis_index(axis, arr.ndim)
     if not broadcast:
-        arr = getitem(arr, tuple(
-            slice(None) if position == place else slice(0, size) for position, size in enumerate(indices.shape)
-        ))
+        arr = getitem(
+            arr,
+            tuple(slice(None) if position == place else slice(0, size) for position, size in enumerate(indices.shape)),
+        )
     return bind(take_along_axis_op, arr, indices, axis=place)
 
 
 def put_along_axis(
-    arr: Tensor, indices: Tensor, values: Any, axis: int, reduce: str = "assign", include_self: bool = True,
+    arr: Tensor,
+    indices: Tensor,
+    values: Any,
+    axis: int,
+    reduce: str = "assign",
+    include_self: bool = True,
     broadcast: bool = True,
 ) -> Tensor:
     """

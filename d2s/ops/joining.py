@@ -78,9 +78,7 @@ def split_op(x: Array, *, sizes: tuple[int, ...], axis: int) -> tuple[Array, ...
     return tuple(parts)
 
 
-concat_op.vjp_all(
-    lambda g, out, *xs, needs, axis: bind(split_op, g, sizes=tuple(x.shape[axis] for x in xs), axis=axis)
-)
+concat_op.vjp_all(lambda g, out, *xs, needs, axis: bind(split_op, g, sizes=tuple(x.shape[axis] for x in xs), axis=axis))
 split_op.vjp(lambda g, out, x, *, sizes, axis: bind(concat_op, *_parts(g), axis=axis))
 
 

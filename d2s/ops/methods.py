@@ -20,11 +20,12 @@ from d2s.ops import (
     complex_numbers,
     creation,
     cumulative,
-    decompositions,
+    diagonals,
     error_function,
     exponential,
     gathering,
     indexing,
+    inverses,
     joining,
     logical,
     products,
@@ -207,7 +208,7 @@ class TensorMethods:
 
     matmul, mm, bmm, mv = products.matmul, products.mm, products.bmm, products.mv
     dot, outer, addmm = products.dot, products.outer, products.addmm
-    inverse, cholesky, det = decompositions.inverse, decompositions.cholesky, decompositions.det
+    inverse, cholesky, det = inverses.inverse, inverses.cholesky, inverses.det
 
     reshape, flatten, squeeze, unsqueeze = shape.reshape, shape.flatten, shape.squeeze, shape.unsqueeze
     transpose, t, moveaxis, swapaxes = shape.transpose, shape.t, shape.moveaxis, shape.swapaxes
@@ -215,8 +216,8 @@ class TensorMethods:
     split, chunk, unbind = joining.split, joining.chunk, joining.unbind
     tile, flip, roll, rot90 = rearranging.tile, rearranging.flip, rearranging.roll, rearranging.rot90
     repeat_interleave, pad = rearranging.repeat_interleave, rearranging.pad
-    tril, triu, diag = rearranging.tril, rearranging.triu, rearranging.diag
-    diagonal, trace = rearranging.diagonal, rearranging.trace
+    tril, triu, diag = diagonals.tril, diagonals.triu, diagonals.diag
+    diagonal, trace = diagonals.diagonal, diagonals.trace
 
     clip, where, nonzero = selection.clip, selection.where, selection.nonzero
     masked_fill, masked_select = selection.masked_fill, selection.masked_select

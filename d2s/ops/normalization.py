@@ -74,9 +74,7 @@ def _second_order(a: Tensor, g: Tensor, x: Tensor, axis: Axes, epsilon: float) -
     return inner - square(scale) * h * through_scale
 
 
-standardize_op.vjp(
-    lambda g, out, x, *, axis, epsilon: bind(standardize_gradient_op, g, x, axis=axis, epsilon=epsilon)
-)
+standardize_op.vjp(lambda g, out, x, *, axis, epsilon: bind(standardize_gradient_op, g, x, axis=axis, epsilon=epsilon))
 standardize_gradient_op.vjp(
     # The gradient is a symmetric function of g: its gradient is itself.
     lambda a, out, g, x, *, axis, epsilon: bind(standardize_gradient_op, a, x, axis=axis, epsilon=epsilon),

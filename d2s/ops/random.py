@@ -124,9 +124,7 @@ def uniform(
     shape: Any, dtype: Any = None, min: float = 0.0, max: float = 1.0, seed: int = 0, name: str | None = None
 ) -> Tensor:
     """Numbers spread evenly over ``[min, max)``.  `seed` is not used: see `d2s.seed`."""
-    return bind(
-        uniform_op, shape=shape_argument(shape), dtype=_float_dtype(dtype), min=float(min), max=float(max)
-    )
+    return bind(uniform_op, shape=shape_argument(shape), dtype=_float_dtype(dtype), min=float(min), max=float(max))
 
 
 def rand(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
@@ -136,9 +134,7 @@ def rand(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 
 def gaussian(shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None, name: str | None = None) -> Tensor:
     """Normally distributed numbers."""
-    return bind(
-        gaussian_op, shape=shape_argument(shape), dtype=_float_dtype(dtype), mean=float(mean), std=float(std)
-    )
+    return bind(gaussian_op, shape=shape_argument(shape), dtype=_float_dtype(dtype), mean=float(mean), std=float(std))
 
 
 def randn(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
@@ -170,9 +166,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
     return randn(spread.shape, spread.dtype) * spread + mean
 
 
-def randint(
-    low: Any = 0, high: Any = None, shape: Any = (1,), dtype: Any = None, name: str | None = None
-) -> Tensor:
+def randint(low: Any = 0, high: Any = None, shape: Any = (1,), dtype: Any = None, name: str | None = None) -> Tensor:
     """
     Whole numbers spread evenly over ``[low, high)``; over ``[0, low)`` with one argument.
 

@@ -133,9 +133,7 @@ def unbroadcast(g: Tensor, shape: Sequence[Size]) -> Tensor:
     if own == tuple(shape):
         return g
     dropped = len(own) - len(shape)
-    axes = tuple(
-        dropped + axis for axis, size in enumerate(shape) if size == 1 and own[dropped + axis] != 1
-    )
+    axes = tuple(dropped + axis for axis, size in enumerate(shape) if size == 1 and own[dropped + axis] != 1)
     if not dropped and not axes:
         return g
     return bind(unbroadcast_op, g, dropped=dropped, axes=axes)
@@ -198,8 +196,9 @@ def logsumexp_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
 
 
 logsumexp_op.vjp(
-    lambda g, out, x, *, axis=None, keepdim=False: spread(g, x.spec.shape, axis, keepdim)
-    * exp(x - spread(out, x.spec.shape, axis, keepdim))
+    lambda g, out, x, *, axis=None, keepdim=False: (
+        spread(g, x.spec.shape, axis, keepdim) * exp(x - spread(out, x.spec.shape, axis, keepdim))
+    )
 )
 
 

@@ -139,9 +139,7 @@ def argsort(
     return bind(argsort_op, x, axis=axis_index(axis, x.ndim), descending=bool(descending))
 
 
-def sort(
-    x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False, name: str | None = None
-) -> Tensor:
+def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False, name: str | None = None) -> Tensor:
     """`x` sorted along `axis`; see `argsort`."""
     return take_along_axis(x, argsort(x, axis, descending), axis) if x.ndim else x
 

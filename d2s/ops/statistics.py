@@ -58,8 +58,13 @@ def _count(x: Tensor, axis: Axis) -> Any:
 
 
 def var(
-    x: Tensor, axis: Axis = None, unbiased: bool | None = None, keepdim: bool = False, name: str | None = None,
-    *, correction: float = 1,
+    x: Tensor,
+    axis: Axis = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    name: str | None = None,
+    *,
+    correction: float = 1,
 ) -> Tensor:
     """
     Variance over axes.
@@ -86,16 +91,12 @@ def var(
     return squares / (_count(x, axis) - less)
 
 
-def std(
-    x: Tensor, axis: Axis = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None
-) -> Tensor:
+def std(x: Tensor, axis: Axis = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Standard deviation over axes: the root of `var`."""
     return sqrt(var(x, axis, unbiased, keepdim))
 
 
-def norm(
-    x: Tensor, p: Any = None, axis: Axis = None, keepdim: bool = False, name: str | None = None
-) -> Tensor:
+def norm(x: Tensor, p: Any = None, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """
     Norm of all elements, or over axes.
 
@@ -219,7 +220,11 @@ def quantile(
     below = math.floor(position)
     above = math.ceil(position)
     weights = {
-        "linear": position - below, "lower": 0.0, "higher": 1.0, "midpoint": 0.5, "nearest": round(position) - below
+        "linear": position - below,
+        "lower": 0.0,
+        "higher": 1.0,
+        "midpoint": 0.5,
+        "nearest": round(position) - below,
     }
     if interpolation not in weights:
         raise ValueError(f"interpolation must be one of {', '.join(weights)}, got {interpolation!r}")

@@ -9,8 +9,8 @@ from typing import Any
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Tensor
 from d2s.ops.axes import sizes_agree
+from d2s.ops.diagonals import diagonal
 from d2s.ops.products import matmul
-from d2s.ops.rearranging import diagonal
 from d2s.ops.reduction import sum
 from d2s.ops.shape import broadcast_to, reshape, transpose
 
@@ -57,9 +57,7 @@ def _parsed(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
         raise ShapeError(f"einsum {equation!r} is for {len(terms)} tensors, got {len(tensors)}")
     unused = [letter for letter in string.ascii_letters if letter not in equation]
     dotted = [
-        tensor.ndim - len(term.replace("...", ""))
-        for term, tensor in zip(terms, tensors, strict=True)
-        if "..." in term
+        tensor.ndim - len(term.replace("...", "")) for term, tensor in zip(terms, tensors, strict=True) if "..." in term
     ]
     dots = "".join(unused[: max(dotted, default=0)])
     if not arrow:

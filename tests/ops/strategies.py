@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from d2s.ops.indexing import IndexInput
+from d2s.ops.indices import IndexInput
 from d2s.ops.windows import Window
 
 F64 = np.dtype("float64")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import d2s
 from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
-from d2s.ops.indexing import IndexInput
+from d2s.ops.indices import IndexInput
 from tests.ops.strategies import shapes, templates
 
 
