@@ -10,6 +10,7 @@ from d2s.ops.activation import (
     hardtanh,
     leaky_relu,
     log_sigmoid,
+    logit,
     mish,
     prelu,
     relu,
@@ -29,6 +30,7 @@ from d2s.ops.arithmetic import (
     add_n,
     divide,
     floor_divide,
+    increment,
     lerp,
     maximum,
     minimum,
@@ -90,6 +92,7 @@ from d2s.ops.gathering import (
     scatter_nd_add,
     take_along_axis,
 )
+from d2s.ops.indexing import strided_slice
 from d2s.ops.inverses import cholesky, det, inv, inverse, matrix_power, slogdet, solve
 from d2s.ops.joining import chunk, concat, split, stack, unbind
 from d2s.ops.logical import (
@@ -143,10 +146,10 @@ from d2s.ops.random import (
     standard_normal,
     uniform,
 )
-from d2s.ops.rearranging import flip, meshgrid, pad, repeat_interleave, roll, rot90, tile
+from d2s.ops.rearranging import diff, flip, meshgrid, pad, repeat_interleave, roll, rot90, tile
 from d2s.ops.reduction import all, amax, amin, any, logsumexp, max, mean, min, sum
 from d2s.ops.rounding import abs, ceil, floor, frac, round, sign, trunc
-from d2s.ops.selection import clip, masked_fill, masked_select, nonzero, where
+from d2s.ops.selection import clip, masked_fill, masked_select, nan_to_num, nonzero, where
 from d2s.ops.shape import (
     broadcast_to,
     expand,
@@ -227,6 +230,7 @@ __all__ = [
     "diag",
     "diag_embed",
     "diagonal",
+    "diff",
     "dist",
     "divide",
     "dot",
@@ -266,6 +270,7 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "imag",
+    "increment",
     "index_add",
     "index_select",
     "instance_norm",
@@ -296,6 +301,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logit",
     "logsumexp",
     "margin_ranking_loss",
     "masked_fill",
@@ -319,6 +325,7 @@ __all__ = [
     "multinomial",
     "multiply",
     "mv",
+    "nan_to_num",
     "neg",
     "negative",
     "nll_loss",
@@ -384,6 +391,7 @@ __all__ = [
     "stack",
     "standard_normal",
     "std",
+    "strided_slice",
     "subtract",
     "sum",
     "svd",

@@ -13,7 +13,7 @@ from d2s.errors import DTypeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.arithmetic import minimum
 from d2s.ops.elementwise import broadcast, require_floating, ufunc_op
-from d2s.ops.exponential import exp, expm1, log1p
+from d2s.ops.exponential import exp, expm1, log, log1p
 from d2s.ops.joining import chunk
 from d2s.ops.promotion import floating, tensor_or_number
 from d2s.ops.rounding import abs
@@ -174,3 +174,9 @@ def glu(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     """The first half of `x` along `axis` times the sigmoid of the second."""
     value, gate = chunk(x, 2, axis)
     return value * sigmoid(gate)
+
+
+def logit(x: Tensor, eps: float | None = None, name: str | None = None) -> Tensor:
+    """``log(x / (1 - x))``, the inverse of `sigmoid`; with `eps`, of `x` cut to ``[eps, 1 - eps]``."""
+    x = floating(x) if eps is None else clip(floating(x), eps, 1 - eps)
+    return log(x) - log1p(-x)

@@ -180,3 +180,8 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     for other in rest:
         first = add(first, other)
     return first
+
+
+def increment(x: Tensor, value: float = 1.0, name: str | None = None) -> Tensor:
+    """Add `value` to `x` in place, in its dtype, and return it."""
+    return x._assign_version(scale(x, 1, value))

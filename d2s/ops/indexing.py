@@ -12,7 +12,7 @@ from d2s.core.op import define_op
 from d2s.core.spec import Shape, TensorSpec
 from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.axes import sizes_agree
+from d2s.ops.axes import axis_index, integers, sizes_agree
 from d2s.ops.casting import cast
 from d2s.ops.indices import Index, Template, filled, index_of, indexed_shape, spec_of_input
 from d2s.ops.promotion import as_dtype_of, tensor_or_number
@@ -154,3 +154,12 @@ def with_item(x: Tensor, index: Any, value: Any) -> Tensor:
     if rest:
         value = _written(_read(x, first), rest[0], value)
     return _written(x, first, value)
+
+
+def strided_slice(x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, name: str | None = None) -> Tensor:
+    """``x[starts:ends:strides]`` along each of `axes`; the other axes stay whole."""
+    parts: list[Any] = [slice(None)] * x.ndim
+    bounds = (integers(bound, "a bound of strided_slice") for bound in (starts, ends, strides))
+    for axis, start, end, stride in zip(integers(axes, "axes"), *bounds, strict=True):
+        parts[axis_index(axis, x.ndim)] = slice(start, end, stride)
+    return getitem(x, tuple(parts))

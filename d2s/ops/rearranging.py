@@ -15,6 +15,7 @@ from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import axis_index, axis_indices, integers, size_argument
 from d2s.ops.gathering import index_select
 from d2s.ops.indexing import getitem
+from d2s.ops.joining import concat
 from d2s.ops.shape import broadcast_to, reshape, unsqueeze
 
 
@@ -142,6 +143,23 @@ def meshgrid(*args: Any, name: str | None = None) -> list[Tensor]:
         broadcast_to(reshape(vector, [-1 if axis == place else 1 for axis in range(len(vectors))]), sizes)
         for place, vector in enumerate(vectors)
     ]
+
+
+def diff(
+    x: Tensor,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Differences of neighbours along `axis`, taken `n` times, after `prepend` and `append` are joined on."""
+    place = axis_index(axis, x.ndim)
+    x = concat([part for part in (prepend, x, append) if part is not None], place)
+    before = (slice(None),) * place
+    for _ in range(n):
+        x = getitem(x, (*before, slice(1, None))) - getitem(x, (*before, slice(None, -1)))
+    return x
 
 
 _BORDER_INDEX = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}

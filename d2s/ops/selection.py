@@ -13,6 +13,7 @@ from d2s.errors import DTypeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.arithmetic import maximum, minimum
 from d2s.ops.casting import cast
+from d2s.ops.comparison import equal, isnan
 from d2s.ops.indexing import getitem
 from d2s.ops.promotion import as_dtype_of, dtype_with_number, operands, tensor_or_number
 
@@ -138,3 +139,13 @@ def nonzero(x: Tensor, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not zero: shape (number of them, axes), or a vector per axis."""
     rows = bind(nonzero_op, x)
     return tuple(rows[:, axis] for axis in range(x.ndim)) if as_tuple else rows
+
+
+def nan_to_num(
+    x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
+) -> Tensor:
+    """`x` with `nan` in place of NaN, and finite numbers (by default the largest) in place of infinities."""
+    limits = np.finfo(x.dtype)
+    x = where(isnan(x), nan, x)
+    x = where(equal(x, np.inf), limits.max if posinf is None else posinf, x)
+    return where(equal(x, -np.inf), limits.min if neginf is None else neginf, x)
