@@ -65,12 +65,14 @@ class D2SError(Exception):
     message : str
         What happened, with the values that matter.
     location : Location, optional
-        Where in the user's source.
+        Where in the user's source; by default the line outside of d2s that is being executed.
     advice : str, optional
         What to do about it.
     """
 
     def __init__(self, message: str, location: Location | None = None, advice: str | None = None) -> None:
+        if location is None:
+            location = user_location(sys._getframe(1))
         parts = [message]
         if location is not None:
             parts.append(location.excerpt())

@@ -103,7 +103,7 @@ def test_every_part_is_in_the_table() -> None:
         ("transpiler/loader.py", "from d2s.core.spec import Dim"),
         ("transpiler/loader.py", "import numpy as np"),
         ("transpiler/passes/calls.py", "from ... import ops"),
-        ("operators/branches.py", "from d2s.transpiler.loader import load"),
+        ("operators/branches.py", "from d2s.nn.layer import Layer"),
         ("nn/layer.py", "from d2s.jit import to_static"),
         ("nn/layer.py", "import d2s"),
         ("io/dataset.py", "from d2s.testing import golden"),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core import interpreter
-from d2s.core.interpreter import set_grad_mode, state
+from d2s.core.interpreter import TensorBase, set_grad_mode, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.eager.tape import Node, OpNode
 from d2s.errors import DTypeError, GradientError, ShapeError
@@ -82,6 +82,9 @@ class Sharing:
 def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any) -> None:
     """Note that `result` (a Tensor or a tuple of them) shares values with the first argument of `op`."""
     parent: Tensor = args[0]
+    if not isinstance(parent, TensorBase):
+        # A constant: nobody can write to it.
+        return
     if op.name == "detach":
         detach(parent, result)
         return
