@@ -8,10 +8,13 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, TensorSpec
+from d2s.operators import choices
+from d2s.operators.control_flow import symbol_of
+from d2s.operators.equality import is_plain
 from d2s.operators.heap import MISSING
 from d2s.operators.region import CannotMerge, same_plain_value
-from d2s.operators.equality import is_plain
 from d2s.operators.tracer import Tracer
+from d2s.operators.views import sharing
 from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -57,8 +60,7 @@ Form = TensorForm | ObjectForm | SameForm | BuiltForm
 
 def form_of(tracer: Tracer, thing: Any, value_of: ValueOf) -> Form:
     """The narrowest form of one value; `value_of` says what a Variable names at that moment."""
-    if isinstance(thing, TensorBase) and not isinstance(thing, Variable):
-        thing = tracer.lift(thing)
+    thing = symbol_of(tracer, thing)
     if isinstance(thing, Variable):
         return form_of_value(value_of(thing))
     if isinstance(thing, ObjectVariable):
@@ -169,15 +171,20 @@ def inputs_of(tracer: Tracer, form: Form, name: str) -> list[Value]:
     return []
 
 
-def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value]) -> Any:
-    """What user code sees for the Values of a form."""
+def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value], *sources: Any) -> Any:
+    """What user code sees for the Values of a form; it may be one of `sources`."""
     if isinstance(form, TensorForm):
-        return Variable(tracer, next(values))
+        made = Variable(tracer, next(values))
+        choices.note(made, sharing(symbol_of(tracer, source) for source in sources if isinstance(source, TensorBase)))
+        return made
     if isinstance(form, ObjectForm):
         return ObjectVariable(tracer, next(values))
     if isinstance(form, SameForm):
         return form.value
-    parts = [rebuilt(tracer, part, values) for part in form.parts]
+    parts = [
+        rebuilt(tracer, part, values, *(list(s.values() if isinstance(s, dict) else s)[i] for s in sources))
+        for i, part in enumerate(form.parts)
+    ]
     if form.keys is not None:
         return dict(zip(form.keys, parts, strict=True))
     return form.cls(*parts) if hasattr(form.cls, "_fields") else form.cls(parts)

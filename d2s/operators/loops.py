@@ -138,6 +138,8 @@ class _Loop:
         """Record the loop; the exceptions of its turns, and what tells which one ended it."""
         for _ in range(MAX_ATTEMPTS):
             if self._attempt():
+                # Whoever else holds what was carried is found by references: keep none.
+                del self.before, self.rebuilt
                 return self.errors, self.code()
         raise UnsupportedSyntaxError("what this loop carries does not settle", user_location())
 
@@ -185,7 +187,7 @@ class _Loop:
             if isinstance(node, Variable):
                 node.value = next(values[place])
                 continue
-            thing = carried.rebuilt(self.tracer, form, values[place])
+            thing = carried.rebuilt(self.tracer, form, values[place], self._held_before(place))
             if isinstance(thing, list | dict):
                 self.rebuilt[id(thing)] = thing
             _write(node, place[1], thing)
@@ -252,15 +254,19 @@ class _Loop:
             if isinstance(node, Variable):
                 node.value = next(values)
             else:
-                _write(node, place[1], carried.rebuilt(tracer, form, values))
+                changed = outcome.changes.get(place[0])
+                sources = [self._held_before(place), *([] if changed is None else [_part(node, changed[1], place[1])])]
+                _write(node, place[1], carried.rebuilt(tracer, form, values, *sources))
         tracer.take_loop_state(outcome.state)
 
     def _values(self, place: Place, form: Form, content: Any, value_of: ValueOf) -> list[Value]:
         if isinstance(content, Value):
             return [content]
-        node = self.before.nodes[place[0]]
-        thing = content if isinstance(node, CellType) else content[place[1]]
+        thing = _part(self.before.nodes[place[0]], content, place[1])
         return carried.values_of(self.tracer, form, thing, value_of)
+
+    def _held_before(self, place: Place) -> Any:
+        return _part(self.before.nodes[place[0]], self.before.contents[place[0]], place[1])
 
     def _tested(self, answer: Any, block: Block, renamed: dict[Value, Value]) -> Value:
         """The test of the loop as a Value of its block: a Python bool."""
@@ -309,6 +315,10 @@ def _differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any,
                 yield key, before[key], after[key]
     else:
         raise CannotMerge(f"a {type(node).__name__} changes from turn to turn")
+
+
+def _part(node: Any, content: Any, where: Any) -> Any:
+    return content if isinstance(node, CellType) else content[where]
 
 
 def _write(node: Any, where: Any, thing: Any) -> None:

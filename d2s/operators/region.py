@@ -16,9 +16,11 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, Shape, TensorSpec
 from d2s.errors import ProgramError, TracingError, UnsupportedSyntaxError, user_location
-from d2s.operators.heap import MISSING, Heap, restore
+from d2s.operators import choices
 from d2s.operators.equality import is_plain, same_value
+from d2s.operators.heap import MISSING, Heap, restore
 from d2s.operators.tracer import MAX_PATHS, Tracer
+from d2s.operators.views import sharing
 from d2s.static.program import Block, Operator, Value
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -146,7 +148,7 @@ def merge_outcomes(
     for outcome in (after_then, after_orelse):
         if outcome.error is not None:
             raise CannotMerge(f"{type(outcome.error).__name__} on one path") from outcome.error
-    merger = _Merger(tracer, (then, orelse), (after_then, after_orelse))
+    merger = _Merger(tracer, (then, orelse), (after_then, after_orelse), before)
     pending = merger.trace_state(after_then.state, after_orelse.state)
     result = merger.merge(after_then.result, after_orelse.result, "the result")
     changes: dict[int, tuple[Any, Any]] = {}
@@ -180,8 +182,11 @@ def apply_changes(changes: Iterable[tuple[Any, Any]]) -> None:
 class _Merger:
     """Merges the values of two paths; collects what the `cond` has to give."""
 
-    def __init__(self, tracer: Tracer, blocks: tuple[Block, Block], ends: tuple[Outcome, Outcome]) -> None:
+    def __init__(
+        self, tracer: Tracer, blocks: tuple[Block, Block], ends: tuple[Outcome, Outcome], before: Heap
+    ) -> None:
         self.tracer = tracer
+        self.before = before
         self.blocks = blocks
         self.ends = ends
         self.outputs: list[Value] = []
@@ -264,12 +269,17 @@ class _Merger:
             return self._with_missing(a, b, what)
         if isinstance(a, TensorBase) and isinstance(b, TensorBase):
             first, second = self.tensor_value(a, 0), self.tensor_value(b, 1)
-            return self._holder(Variable(self.tracer, self.value(first, second, first.name)))
+            merged = Variable(self.tracer, self.value(first, second, first.name))
+            choices.note(merged, sharing((self.variable(a), self.variable(b))))
+            return self._holder(merged)
         if isinstance(a, TensorBase) or isinstance(b, TensorBase):
             return self._truth_of_tensor(a, b, what)
         if isinstance(a, ObjectVariable) or isinstance(b, ObjectVariable) or self._are_numbers(a, b):
             return self._objects(a, b, what)
         if type(a) is type(b):
+            if isinstance(a, list | dict) and any(map(self.is_older, (a, b))):
+                # It is one of two objects, not a new one.
+                raise CannotMerge(f"{what} is one {type(a).__name__} on one path and another on the other")
             if isinstance(a, tuple | list) and len(a) == len(b):
                 parts = [self.merge(x, y, what) for x, y in zip(a, b, strict=True)]
                 return type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
@@ -281,8 +291,14 @@ class _Merger:
 
     def tensor_value(self, tensor: Any, path: int) -> Value:
         """The Value of a tensor at the end of a path."""
-        variable = tensor if isinstance(tensor, Variable) else self.tracer.lift(tensor)
-        return self.ends[path].value_of(variable)
+        return self.ends[path].value_of(self.variable(tensor))
+
+    def variable(self, tensor: Any) -> Variable:
+        return tensor if isinstance(tensor, Variable) else self.tracer.lift(tensor)
+
+    def is_older(self, thing: Any) -> bool:
+        """True for an object that was there before the branches."""
+        return self.before.holds(thing) or self.tracer.is_outer(thing)
 
     def _are_numbers(self, a: Any, b: Any) -> bool:
         return type(a) is type(b) and type(a) in (int, float, bool) and not same_value(a, b)
@@ -327,7 +343,9 @@ class _Merger:
             name = value.maybe_missing or what
             out = self.tracer.new_value(what, value.spec, value.stop_gradient, maybe_missing=name)
             self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
-            return self._holder(Variable(self.tracer, out))
+            merged = Variable(self.tracer, out)
+            choices.note(merged, sharing((self.variable(present),)))
+            return self._holder(merged)
         kind = present.value.kind if isinstance(present, ObjectVariable) else type(present)
         if not self.tracer.in_loop or not (isinstance(present, ObjectVariable) or is_plain(present)):
             # Outside of loops both paths are followed, each with what it knows.

@@ -8,7 +8,7 @@ gradients through it are right; hooks stay with the values before the write.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.eager.views import REARRANGING, VIEW_OPS
 from d2s.errors import GradientError, UnsupportedSyntaxError, user_location
+from d2s.operators.choices import check_unshared
 from d2s.ops.indexing import with_item
 from d2s.static.program import Value
 from d2s.static.variable import Variable
@@ -89,6 +90,13 @@ def relatives(variable: Variable) -> Iterator[Variable]:
         yield from _alive(shared.detached)
 
 
+def sharing(variables: Iterable[Variable]) -> Iterator[Variable]:
+    """`variables` and those that share values with them."""
+    for variable in variables:
+        yield variable
+        yield from relatives(variable)
+
+
 def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any, tracer: Tracer) -> None:
     """Note that `result` (a Variable or a tuple of them) shares values with the first argument of `op`."""
     parent = args[0]
@@ -134,8 +142,10 @@ def assign(tracer: Tracer, variable: Variable, new: Variable) -> None:
 def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) -> None:
     """Write `value` to `variable` and to what shares values with it; with `data_only`, history stays as it is."""
     while (shared := sharing_of(variable)) is not None and shared.view is not None:
+        check_unshared(variable)
         value = shared.view.into_parent(tracer, value)
         variable = shared.view.parent
+    check_unshared(variable)
     if shared is not None and next(_alive(shared.detached), None) is not None:
         raise UnsupportedSyntaxError(
             "an in-place write to a tensor of which a detached one is still in use cannot become a graph",
@@ -191,4 +201,4 @@ def _refresh(tracer: Tracer, variable: Variable) -> None:
         _refresh(tracer, view)
 
 
-__all__ = ["VIEW_OPS", "Sharing", "View", "assign", "link", "relatives", "replaced", "sharing_of", "write"]
+__all__ = ["VIEW_OPS", "Sharing", "View", "assign", "link", "relatives", "replaced", "sharing", "sharing_of", "write"]

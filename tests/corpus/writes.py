@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import d2s
-from tests.corpus.register import program
+from tests.corpus.register import program, refused
 
 
 @program
@@ -197,3 +197,72 @@ def written_in_a_turn_and_kept(x, n):
         z.scale_(1.5)
         last = z
     return last * x
+
+
+@program
+def write_after_a_branch(x, c):
+    z = x * 2
+    if c > 0:
+        z = z * x
+    z[0] = 1.0
+    return z * z
+
+
+@program
+def write_after_a_loop(x, n):
+    z = x * 2
+    for i in range(n):
+        z = z * 1.5
+    z[0] = 1.0
+    return z * z
+
+
+@program
+def write_to_what_a_turn_has_made(x, n):
+    z = x * 2
+    for i in range(n):
+        z = z * 1.5
+        z[0] = i
+    return z * z
+
+
+@refused
+def write_to_one_of_two(x, y, c):
+    a, b = x * 2, y * 3
+    z = a if c > 0 else b
+    z[0] = 5.0
+    return a * b * z
+
+
+@refused
+def write_to_a_source_of_a_chosen_one(x, y, c):
+    a, b = x * 2, y * 3
+    z = a if c > 0 else b
+    a[0] = 5.0
+    return z * b
+
+
+@refused
+def write_to_one_of_two_views(x, y, c):
+    z = x * 2
+    u = z[0:2] if c > 0 else z[1:3]
+    u[0] = y[0]
+    return z
+
+
+@refused
+def write_before_rebinding_in_a_turn(x, n):
+    z = x * 2
+    u = z
+    for i in range(n):
+        z[0] = 1.0
+        z = z * 2
+    return z, u
+
+
+@program
+def append_to_one_of_two_lists(x, y, c):
+    a, b = [x], [y]
+    target = a if c > 0 else b
+    target.append(x * y)
+    return sum(a) * len(b)
