@@ -1,6 +1,9 @@
 """d2s: dynamic to static, with gradient hooks that mean the same in both modes."""
 
-from d2s import autograd, device, dtypes, errors, io, jit, nn, ops, optimizer, static
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from d2s import autograd, device, dtypes, errors, io, nn, ops, optimizer
 from d2s.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from d2s.core.spec import default_dtype as get_default_dtype
 from d2s.core.spec import set_default_dtype
@@ -23,10 +26,37 @@ from d2s.errors import (
     UnsupportedSyntaxError,
 )
 from d2s.io.saving import load, save
-from d2s.jit import to_static
 from d2s.nn.parameter import ParamAttr
 from d2s.ops import *  # noqa: F403
-from d2s.static.default_programs import disable_static, enable_static, in_dynamic_mode
+
+if TYPE_CHECKING:
+    from d2s import jit, static
+    from d2s.jit import to_static
+    from d2s.static.default_programs import disable_static, enable_static, in_dynamic_mode
+
+# Static mode takes as long to import as everything else; eager programs do without.  Name -> where it is found.
+_ON_DEMAND = {
+    "jit": "d2s.jit",
+    "static": "d2s.static",
+    "to_static": "d2s.jit",
+    "disable_static": "d2s.static.default_programs",
+    "enable_static": "d2s.static.default_programs",
+    "in_dynamic_mode": "d2s.static.default_programs",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_ON_DEMAND[name])
+    found = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __version__ = "0.1.0.dev0"
 

@@ -11,7 +11,6 @@ from d2s.io import worker
 from d2s.io.collate import default_collate_fn, to_tensors
 from d2s.io.dataset import IterableDataset
 from d2s.io.sampler import BatchSampler
-from d2s.io.worker_pool import WorkerPool
 from d2s.ops.random import generator
 
 
@@ -128,6 +127,9 @@ class DataLoader:
 
     def _read_in_workers(self, seed: int) -> Iterator[Any]:
         task = worker.Task(self.dataset, self.collate_fn, self.drop_last, self.worker_init_fn, self.num_workers, seed)
+        # Only programs that want workers load multiprocessing.
+        from d2s.io.worker_pool import WorkerPool
+
         pool = WorkerPool(task, self.multiprocessing_context, self.timeout)
         try:
             for batch in pool.read(iter(self.batch_sampler), self.prefetch_factor):
