@@ -59,7 +59,7 @@ class ProgramCache:
             return ""
         change = self._programs[0].traced.guards.broken(args)
         if change is None:
-            return "grad mode or default dtype changed"
+            return "grad mode, default dtype, or which arguments are one object changed"
         if change.is_number:
             path = change.guard.source.identity
             self.changed[path] += 1

@@ -58,7 +58,8 @@ class ConcreteProgram:
             return False
         version = STRUCTURE.version
         if version != self._structure_version:
-            if not self._check_structure(args):
+            # Which objects the Layers hold now is part of the other check.
+            if not self._check_structure(args) or not self._check(args):
                 return False
             self._structure_version = version
         return True

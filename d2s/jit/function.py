@@ -13,7 +13,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from d2s.core.interpreter import state
-from d2s.errors import D2SError, SourceError, TracingError, UnsupportedSyntaxError
+from d2s.errors import D2SError, SourceError
 from d2s.jit.cache import ProgramCache, cache_of
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.signature import check_arguments
@@ -45,7 +45,9 @@ class StaticFunction:
     `to_static`; as attribute of a class it binds to instances like a method.
     """
 
-    def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None, **options: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None, **options: Any
+    ) -> None:
         self._function = function
         self._input_spec = input_spec
         self._instance = instance
@@ -178,7 +180,8 @@ class StaticFunction:
         if cache.numbers:
             try:
                 return trace(*arguments, frozenset(cache.numbers))
-            except (TracingError, UnsupportedSyntaxError):
+            except Exception:
+                # Tracing has no effects; an error that the numbers did not cause comes again.
                 cache.numbers.clear()
                 cache.changed.clear()
         return trace(*arguments)

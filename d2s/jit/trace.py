@@ -10,9 +10,10 @@ from typing import Any
 
 from d2s.core.interpreter import use_interpreter
 from d2s.operators import conversion
+from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
 from d2s.operators.region import Outcome, explore
-from d2s.operators.sources import Argument, GuardSet, fetcher
+from d2s.operators.sources import Argument, fetcher
 from d2s.operators.tracer import Tracer
 from d2s.static.executor import Compiled
 from d2s.static.program import Block, Program, Value
@@ -63,6 +64,8 @@ def record(
     assert isinstance(function, FunctionType)
     converted = conversion.converted_for_tracing(function)
     assert converted is not None
+    for guard in function_guards(function):
+        tracer.guards.add(guard)
     with use_interpreter(tracer):
         positional, named = _read_arguments(tracer, signature, bound)
         _follow(tracer, lambda: converted(*positional, **named), program.block)
@@ -101,7 +104,7 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block) -> None:
         if error is not None:
             if not path.choices and not any(operator.effect for operator in root.operators):
                 raise error
-            tracer.emit("raise", (), (), {"error": error}, effect=True)
+            tracer.emit("raise", (), (), {"error": tracer.lower(error)}, effect=True)
         else:
             template = tracer.lower(result)
             tracer.lowering.settle(path.blocks)

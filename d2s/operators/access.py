@@ -1,23 +1,22 @@
-"""Reading and writing attributes, items and names while a function is traced."""
+"""Reading and writing attributes while a function is traced.
+
+Python looks an attribute up in the class and in the object; the trace does the same by hand, so that user code
+behind it (properties, descriptors, ``__getattr__``) is traced too, and so that a change at either place is noticed.
+"""
 
 from __future__ import annotations
 
 import functools
-import operator
-from types import CellType, FunctionType, MethodType, ModuleType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
-
-import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.policy import is_convertible
-from d2s.operators.sources import Attribute, Cell, Constant, Global, Guard
+from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
-
-# Modules whose attributes are taken as they are.
-_SETTLED_MODULES = ("d2s", "numpy", "builtins", "math")
 
 
 def attr(tracer: Tracer, value: Any, name: str) -> Any:
@@ -31,24 +30,12 @@ def attr(tracer: Tracer, value: Any, name: str) -> Any:
         if pending is not None:
             return pending[0]
     if isinstance(value, ModuleType):
-        return _module_attribute(tracer, value, name)
-    found = _property_of(value, name)
-    if found is not None:
-        from d2s.operators.calls import call
-
-        return call(found, value)
-    source = tracer.source_of(value)
-    if source is None:
-        return _inner_attribute(tracer, value, name)
-    if id(value) in tracer.dirty and not callable(getattr(type(value), name, None)):
-        return tracer.python_call(getattr, (value, name), effect=True)
-    result = getattr(value, name)
-    if isinstance(result, MethodType) and result.__self__ is value:
-        _guard_method(tracer, value, name, result)
-        return result
-    if _is_builtin_method(result, value):
-        return result
-    return tracer.read(Attribute(source, name), result)
+        return tracer.read(Attribute(Constant(value), name), getattr(value, name))
+    if isinstance(value, type):
+        return _class_attribute(tracer, value, name)
+    if isinstance(value, super):
+        return _super_attribute(tracer, value, name)
+    return _instance_attribute(tracer, value, name)
 
 
 def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
@@ -60,57 +47,85 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
-def _module_attribute(tracer: Tracer, module: ModuleType, name: str) -> Any:
-    result = getattr(module, name)
-    if module.__name__.partition(".")[0] in _SETTLED_MODULES:
+def _class_attribute(tracer: Tracer, cls: type, name: str) -> Any:
+    result = getattr(cls, name)
+    if isinstance(result, MethodType) and result.__self__ is cls:
+        tracer.remember(cls, Constant(cls))
+        tracer.guard_held(cls, name)
         return result
-    return tracer.read(Attribute(Constant(module), name), result)
+    return tracer.read(Attribute(Constant(cls), name), result)
 
 
-def _inner_attribute(tracer: Tracer, value: Any, name: str) -> Any:
-    """Attribute of an object made inside; what it shares with older ones (its class) is guarded there."""
-    result = getattr(value, name)
-    if isinstance(value, type):
-        return tracer.read(Attribute(Constant(value), name), result) if _is_data(result) else result
-    if not isinstance(result, TensorBase):
-        return result
-    return result if isinstance(result, Variable) else tracer.lift(result)
+def _super_attribute(tracer: Tracer, proxy: super, name: str) -> Any:
+    """``super().name``: found in the classes that come after."""
+    owner: Any = proxy.__self__
+    cls = proxy.__self_class__
+    after = cls.__mro__[cls.__mro__.index(proxy.__thisclass__) + 1 :]
+    for base in after:
+        if name in base.__dict__:
+            tracer.guard_held(base, name)
+            break
+    found = next((base.__dict__[name] for base in after if name in base.__dict__), None)
+    if isinstance(found, property) and _is_user_code(found.fget):
+        return _call(found.fget, owner)
+    return getattr(proxy, name)
 
 
-def _is_data(thing: Any) -> bool:
-    return not callable(thing) and not isinstance(thing, property | classmethod | staticmethod)
-
-
-def _property_of(value: Any, name: str) -> FunctionType | None:
-    """The user's getter if ``value.name`` is a property of its class."""
-    for cls in type(value).__mro__:
-        found = cls.__dict__.get(name)
-        if found is None:
-            continue
-        if isinstance(found, property) and isinstance(found.fget, FunctionType) and is_convertible(found.fget):
-            return found.fget
-        if isinstance(found, functools.cached_property) and name not in value.__dict__:
+def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
+    cls = type(value)
+    reader = lookup(cls, "__getattribute__")
+    if _is_user_code(reader):
+        tracer.guard_class(value, "__getattribute__")
+        return _call(reader, value, name)
+    found = lookup(cls, name)
+    own = getattr(value, "__dict__", None)
+    is_own = own is not None and name in own
+    if found is not ABSENT and (not is_own or hasattr(type(found), "__set__")):
+        if isinstance(found, property) and _is_user_code(found.fget):
+            tracer.guard_class(value, name)
+            return _call(found.fget, value)
+        getter = lookup(type(found), "__get__")
+        if _is_user_code(getter):
+            tracer.guard_class(value, name)
+            return _call(getter, found, value, cls)
+        if isinstance(found, functools.cached_property):
             raise UnsupportedSyntaxError(
                 f"the cached property `{name}` is computed while tracing", user_location(),
                 "Read it once before the first static call.",
             )
-        return None
-    return None
+    elif found is ABSENT and not is_own:
+        reader = lookup(cls, "__getattr__")
+        if _is_user_code(reader):
+            tracer.guard_class(value, "__getattr__")
+            _guard_absent(tracer, value, name)
+            return _call(reader, value, name)
+    return _plain_attribute(tracer, value, name, found, is_own)
 
 
-def _guard_method(tracer: Tracer, value: Any, name: str, method: MethodType) -> None:
-    """A method found through the class is that of the class as long as neither replaces it."""
+def _plain_attribute(tracer: Tracer, value: Any, name: str, found: Any, is_own: bool) -> Any:
+    """An attribute that is simply there."""
     source = tracer.source_of(value)
-    if source is not None and name in getattr(value, "__dict__", {}):
-        tracer.read(Attribute(source, name), method)
-        return
+    if source is not None and id(value) in tracer.dirty and not callable(found):
+        return tracer.python_call(getattr, (value, name), effect=True)
+    result = getattr(value, name)
+    is_method = isinstance(result, MethodType) and result.__self__ is value or _is_builtin_method(result, value)
+    if not is_own and found is not ABSENT and not isinstance(found, MemberDescriptorType | GetSetDescriptorType):
+        tracer.guard_class(value, name)
+        if source is not None and is_method:
+            _guard_absent(tracer, value, name)
+        if source is None or is_method:
+            # Found in the class of an object that is made inside, or a method: made anew each time.
+            return result if is_method else tracer.read(Attribute(Constant(type(value)), name), result)
+    if source is not None:
+        return result if is_method and not is_own else tracer.read(Attribute(source, name), result)
+    return tracer.lift(result) if isinstance(result, TensorBase) and not isinstance(result, Variable) else result
+
+
+def _guard_absent(tracer: Tracer, value: Any, name: str) -> None:
+    """Note that an object does not have an attribute of its own that would come before that of its class."""
+    source = tracer.source_of(value)
     if source is not None and hasattr(value, "__dict__"):
         tracer.guards.add(Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}"))
-    for cls in type(value).__mro__:
-        if name in cls.__dict__:
-            if cls.__module__.partition(".")[0] not in _SETTLED_MODULES:
-                tracer.read(Attribute(Constant(cls), name), getattr(cls, name))
-            return
 
 
 def _is_builtin_method(thing: Any, owner: Any) -> bool:
@@ -120,178 +135,105 @@ def _is_builtin_method(thing: Any, owner: Any) -> bool:
 _BUILTIN_METHODS = (type([].append), type(object().__str__))
 
 
-def item(tracer: Tracer, value: Any, index: Any) -> Any:
-    """``value[index]``."""
-    if isinstance(value, TensorBase):
-        target = value if isinstance(value, Variable) else tracer.lift(value)
-        return target[_index(tracer, index)]
-    if isinstance(value, ObjectVariable):
-        return value[index]
+def _is_user_code(thing: Any) -> bool:
+    return isinstance(thing, FunctionType) and is_convertible(thing)
+
+
+def special(tracer: Tracer, value: Any, name: str) -> MethodType | None:
+    """What the user's class defines for an operator or built-in function, as a method of `value`; guarded."""
+    found = lookup(type(value), name)
+    if not _is_user_code(found):
+        return None
+    tracer.guard_class(value, name)
+    return MethodType(found, value)
+
+
+def _call(function: Any, *args: Any) -> Any:
+    from d2s.operators.calls import call
+
+    return call(function, *args)
+
+
+def has_attr(tracer: Tracer, value: Any, name: str) -> bool:
+    """``hasattr(value, name)``."""
+    if (id(value), "attr", name) in tracer.pending:
+        return True
     source = tracer.source_of(value)
-    if source is None:
-        if hasattr(type(value), "__getitem__") and isinstance(type(value).__getitem__, FunctionType):
-            from d2s.operators.calls import call
-
-            return call(type(value).__getitem__, value, index)
-        return value[index]
-    if tracer.pending:
-        from d2s.operators.tracer import _key_of
-
-        pending = tracer.pending.get((id(value), "item", _key_of(index)))
-        if pending is not None:
-            return pending[0]
+    if source is None or isinstance(value, TensorBase):
+        return hasattr(value, name)
     if id(value) in tracer.dirty:
-        return tracer.python_call(operator.getitem, (value, index), effect=True)
-    if isinstance(value, np.ndarray):
-        return tracer.python_call(operator.getitem, (value, index), effect=True)
-    if isinstance(value, list | tuple | dict) and not isinstance(index, slice):
-        return tracer.read_item(value, index, source)
-    getter = type(value).__getitem__ if hasattr(type(value), "__getitem__") else None
-    if isinstance(getter, FunctionType):
-        from d2s.operators.calls import call
+        answer: bool = tracer.python_call(hasattr, (value, name), kind=bool, effect=True)
+        return answer
+    if special(tracer, value, "__getattr__") is not None or special(tracer, value, "__getattribute__") is not None:
+        try:
+            attr(tracer, value, name)
+        except AttributeError:
+            return False
+        return True
+    found = lookup(type(value), name)
+    if isinstance(found, property):
+        # Asking runs the getter.
+        try:
+            attr(tracer, value, name)
+        except AttributeError:
+            return False
+        return True
+    present = hasattr(value, name)
+    tracer.guards.add(Guard(source, f"hasattr({{v}}, {name!r}) is {present}", (), f"hasattr {name}: {present}"))
+    return present
 
-        return call(getter, value, index)
-    return tracer.snapshot(value)[index]
 
-
-def _index(tracer: Tracer, index: Any) -> Any:
-    """An index of a tensor: older arrays and lists in it are read through the trace."""
-    if isinstance(index, tuple):
-        return tuple(_index(tracer, part) for part in index)
-    if isinstance(index, TensorBase) and not isinstance(index, Variable):
-        return tracer.lift(index)
-    return tracer.snapshot(index) if isinstance(index, list) else index
+# --- writing --------------------------------------------------------------------------------------------------------
 
 
 def store_attr(tracer: Tracer, target: Any, name: str, value: Any) -> None:
     """``target.name = value``."""
     if isinstance(target, TensorBase):
-        variable = target if isinstance(target, Variable) else tracer.lift(target)
-        tensor = tracer.outer_tensor(variable)
-        if tensor is not None:
-            tracer.effect(setattr, variable, name, value)
-            if name == "stop_gradient":
-                tracer.set_stop_gradient(variable, bool(value))
-            return
-        setattr(variable, name, value)
-    elif isinstance(target, ObjectVariable):
+        _store_on_tensor(tracer, target if isinstance(target, Variable) else tracer.lift(target), name, value)
+        return
+    if isinstance(target, ObjectVariable):
         tracer.effect(setattr, target, name, value)
-    elif tracer.is_outer(target) or isinstance(target, ModuleType | type):
-        setter = _setter_of(target, name)
-        if setter is not None:
-            from d2s.operators.calls import call
+        return
+    writer = None if isinstance(target, ModuleType | type) else special(tracer, target, "__setattr__")
+    if writer is not None:
+        _call(writer, name, value)
+        return
+    found = lookup(type(target), name)
+    if isinstance(found, property) and _is_user_code(found.fset):
+        tracer.guard_class(target, name)
+        _call(found.fset, target, value)
+        return
+    setter = lookup(type(found), "__set__") if found is not ABSENT else None
+    if _is_user_code(setter):
+        tracer.guard_class(target, name)
+        _call(setter, found, target, value)
+        return
+    store_plainly(tracer, target, name, value)
 
-            call(setter, target, value)
-            return
+
+def store_plainly(tracer: Tracer, target: Any, name: str, value: Any) -> None:
+    """``object.__setattr__(target, name, value)``."""
+    if tracer.is_outer(target) or isinstance(target, ModuleType | type) or is_layer(target):
         tracer.store_attribute(target, name, value)
     else:
-        setattr(target, name, value)
+        setattr(target, name, value) if isinstance(target, FunctionType) else object.__setattr__(target, name, value)
 
 
-def _setter_of(value: Any, name: str) -> FunctionType | None:
-    found = getattr(type(value), name, None)
-    if isinstance(found, property) and isinstance(found.fset, FunctionType) and is_convertible(found.fset):
-        return found.fset
-    return None
-
-
-def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
-    """``target[index] = value``."""
-    if isinstance(target, TensorBase):
-        variable = target if isinstance(target, Variable) else tracer.lift(target)
-        variable[_index(tracer, index)] = value
-    elif isinstance(target, ObjectVariable):
-        tracer.effect(operator.setitem, target, index, value)
-    elif tracer.is_outer(target):
-        tracer.store_item(target, index, value)
-    else:
-        target[index] = value
+def _store_on_tensor(tracer: Tracer, variable: Variable, name: str, value: Any) -> None:
+    if tracer.outer_tensor(variable) is None:
+        setattr(variable, name, value)
+        return
+    tracer.effect(setattr, variable, name, value)
+    if name == "stop_gradient":
+        tracer.set_stop_gradient(variable, bool(value))
 
 
 def delete_attr(tracer: Tracer, target: Any, name: str) -> None:
     """``del target.name``."""
-    if tracer.is_outer(target) or isinstance(target, ObjectVariable):
+    if isinstance(target, ObjectVariable | ModuleType | type) or tracer.is_outer(target):
+        if not isinstance(target, ObjectVariable) and not has_attr(tracer, target, name):
+            raise AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}")
         tracer.effect(delattr, target, name)
-        tracer.dirty[id(target)] = target
-        tracer.pending.pop((id(target), "attr", name), None)
+        tracer.changed(target)
     else:
         delattr(target, name)
-
-
-def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
-    """``del target[index]``."""
-    if tracer.is_outer(target) or isinstance(target, ObjectVariable):
-        tracer.effect(operator.delitem, target, index)
-        tracer.dirty[id(target)] = target
-    else:
-        del target[index]
-
-
-def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
-    """``target += value`` and its like; gives what is bound again."""
-    function = getattr(operator, name)
-    if isinstance(target, TensorBase) and not isinstance(target, Variable):
-        target = tracer.lift(target)
-    if isinstance(target, list | dict | set | np.ndarray) and tracer.is_outer(target):
-        tracer.effect(function, target, value)
-        tracer.dirty[id(target)] = target
-        return target
-    return function(target, value)
-
-
-def contains(tracer: Tracer, container: Any, element: Any) -> Any:
-    """``element in container``."""
-    if isinstance(container, ObjectVariable) or isinstance(element, ObjectVariable) or id(container) in tracer.dirty:
-        return tracer.python_call(operator.contains, (container, element), kind=bool, effect=True)
-    source = tracer.source_of(container)
-    if source is not None and isinstance(container, dict) and not isinstance(element, TensorBase):
-        present = element in container
-        tracer.guards.add(Guard(source, "({k0} in {v}) is " + repr(present), (element,), f"{element!r}: {present}"))
-        return present
-    method = getattr(type(container), "__contains__", None)
-    if isinstance(method, FunctionType):
-        from d2s.operators.calls import call
-
-        return call(method, container, element)
-    return element in tracer.snapshot(container)
-
-
-class Names:
-    """Names that a converted function reads and writes outside of itself: its globals and its cells."""
-
-    def __init__(self, fn: FunctionType) -> None:
-        self.fn = fn
-        self.cells: dict[str, CellType] = dict(
-            zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
-
-    def load_global(self, tracer: Tracer, name: str, value: Any) -> Any:
-        namespace = self.fn.__globals__
-        if name not in namespace:
-            return value
-        if tracer.pending:
-            pending = tracer.pending.get((id(namespace), "item", name))
-            if pending is not None:
-                return pending[0]
-        return tracer.read(Global(namespace, name), value)
-
-    def load_free(self, tracer: Tracer, name: str, value: Any) -> Any:
-        cell = self.cells[name]
-        tracer.outside_cells.setdefault(id(cell), cell)
-        if tracer.pending:
-            pending = tracer.pending.get((id(cell), "cell", name))
-            if pending is not None:
-                return pending[0]
-        return tracer.read(Cell(cell, name), value)
-
-    def store_global(self, tracer: Tracer, name: str, value: Any) -> None:
-        namespace = self.fn.__globals__
-        tracer.remember(namespace, Constant(namespace))
-        tracer.effect(operator.setitem, namespace, name, value)
-        tracer.pending[(id(namespace), "item", name)] = (value, namespace)
-
-    def store_free(self, tracer: Tracer, name: str, value: Any) -> None:
-        cell = self.cells[name]
-        tracer.effect(setattr, cell, "cell_contents", value)
-        tracer.pending[(id(cell), "cell", name)] = (value, cell)
-
-

@@ -83,7 +83,7 @@ def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
     if isinstance(first, TensorForm) and isinstance(second, TensorForm):
         return _joined_tensors(first, second, name)
     if _is_missing(first) or _is_missing(second):
-        return _with_missing(first, second, name, in_loop)
+        return _with_missing(first, second, name)
     if isinstance(first, BuiltForm) and isinstance(second, BuiltForm) and _are_alike(first, second):
         pairs = zip(first.parts, second.parts, strict=True)
         return BuiltForm(first.cls, first.keys, tuple(joined(a, b, name, in_loop) for a, b in pairs))
@@ -116,12 +116,12 @@ def same_shape(first: TensorSpec, second: TensorSpec) -> bool:
         s if isinstance(s, int) else None for s in second.shape]
 
 
-def _with_missing(first: Form, second: Form, name: str, in_loop: bool) -> Form:
+def _with_missing(first: Form, second: Form, name: str) -> Form:
     """A name that is bound in some turns: checked where it is read."""
     bound = second if _is_missing(first) else first
     if isinstance(bound, TensorForm):
         return TensorForm(bound.spec, bound.stop_gradient, bound.missing or name)
-    if in_loop and (isinstance(bound, ObjectForm) or is_plain(bound.value if isinstance(bound, SameForm) else bound)):
+    if isinstance(bound, ObjectForm) or (isinstance(bound, SameForm) and is_plain(bound.value)):
         return ObjectForm(_kind_of(bound), name)
     raise CannotMerge(f"{name} is bound after a turn only, to {_shown(bound)}")
 

@@ -7,11 +7,12 @@ what the variable holds then, as in Python.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import CellType, FunctionType, GeneratorType, MethodType
+from types import BuiltinMethodType, CellType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.heap import CONTAINERS, MISSING, Heap, content_of, restore
-from d2s.static.program import Block, Operator, Value
+from d2s.static.program import Block, Operator, Value, values_in
 from d2s.static.variable import ObjectVariable, Variable
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ class Lowering:
             return self._method(tree)
         if isinstance(tree, functools.partial):
             return self._partial(tree)
+        if isinstance(tree, BuiltinMethodType) and not isinstance(tree.__self__, ModuleType | type | None):
+            return self._builtin_method(tree)
+        if isinstance(tree, BaseException):
+            return self._exception(tree)
         if tracer.is_outer(tree):
             return tracer.object_input(tree)
         if isinstance(tree, tuple):
@@ -69,6 +74,11 @@ class Lowering:
         if isinstance(tree, np.ndarray):
             return self._call(_copy_of, tree)
         if type(tree) in CONTAINERS or _is_plain_instance(tree):
+            if type(tree) not in CONTAINERS and not tracer.is_made(tree):
+                raise UnsupportedSyntaxError(
+                    f"a {type(tree).__name__} comes from code that is not traced, so it cannot be told whether this "
+                    "call has made it", user_location(), "Make it outside, or by calling its class.",
+                )
             return self._built(tree)
         if isinstance(tree, GeneratorType | Iterator):
             raise UnsupportedSyntaxError(
@@ -120,6 +130,18 @@ class Lowering:
         if owner is method.__self__ and function is method.__func__:
             return method
         return self._call(MethodType, function, owner)
+
+    def _builtin_method(self, method: Any) -> Any:
+        """A method of a container: of the one that this run has in its place."""
+        owner = self(method.__self__)
+        return method if owner is method.__self__ else self._call(getattr, owner, method.__name__)
+
+    def _exception(self, error: BaseException) -> Any:
+        """An exception that tells values of this run."""
+        args = self(error.args)
+        if args == error.args and next(values_in(args), None) is None:
+            return error
+        return self._call(_with_args, _Same(error), args)
 
     def _partial(self, partial: functools.partial[Any]) -> Any:
         parts = (partial.func, *partial.args, *partial.keywords.values())
@@ -196,10 +218,16 @@ class Lowering:
 
     def _content_template(self, thing: Any, content: Any) -> Any:
         if isinstance(thing, CellType):
-            return (self(content),)
+            return (self._unchecked(content),)
         if isinstance(content, dict):
             return tuple((key, self(part)) for key, part in content.items())
         return tuple(self(part) for part in content)
+
+    def _unchecked(self, content: Any) -> Any:
+        """What a cell holds; a name that may be unbound is none the worse for being captured."""
+        if isinstance(content, Variable) and content.value.maybe_missing:
+            return self.tracer.materialise(content.value)
+        return content.value if isinstance(content, ObjectVariable) else self(content)
 
     def settle(self, blocks: list[Block]) -> None:
         """At the end of blocks: objects that belong to them get what they hold at last."""
@@ -266,13 +294,20 @@ def _new_cell() -> CellType:
 def _fill(thing: Any, template: tuple[Any, ...]) -> None:
     """Give a cell, container or object its content."""
     if isinstance(thing, CellType):
-        thing.cell_contents = template[0]
+        restore(thing, template[0])
     elif isinstance(thing, dict):
         restore(thing, dict(template))
     elif isinstance(thing, list | set | deque | bytearray):
         restore(thing, template)
     else:
         thing.__dict__.update(dict(template))
+
+
+def _with_args(error: _Same, args: tuple[Any, ...]) -> BaseException:
+    """A copy of an exception, with what it says in this run."""
+    made: BaseException = copy.copy(error.thing)
+    made.args = args
+    return made
 
 
 def _make_partial(called: tuple[Any, ...], names: tuple[str, ...], values: tuple[Any, ...]) -> Any:

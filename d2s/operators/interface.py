@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
-from d2s.operators import access, control_flow, loops, native
-from d2s.operators.access import Names
+from d2s.operators import access, control_flow, items, loops, native
 from d2s.operators.control_flow import is_symbol, symbol_of
+from d2s.operators.names import Names
 from d2s.operators.tracer import current_tracer
 from d2s.static.variable import ObjectVariable, Variable
 from d2s.transpiler.interface import PythonOperators, format_value
@@ -86,7 +86,7 @@ class TraceOperators(PythonOperators):
 
     def item(self, value: Any, index: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
-        return value[index] if tracer is None else access.item(tracer, value, index)
+        return value[index] if tracer is None else items.item(tracer, value, index)
 
     def call(self, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         if current_tracer() is None:
@@ -107,7 +107,7 @@ class TraceOperators(PythonOperators):
         if tracer is None:
             target[index] = value
         else:
-            access.store_item(tracer, target, index, value)
+            items.store_item(tracer, target, index, value)
 
     def delete_attr(self, target: Any, name: str) -> None:  # type: ignore[override]
         tracer = current_tracer()
@@ -121,13 +121,13 @@ class TraceOperators(PythonOperators):
         if tracer is None:
             del target[index]
         else:
-            access.delete_item(tracer, target, index)
+            items.delete_item(tracer, target, index)
 
     def aug(self, name: str, target: Any, value: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
         if tracer is None:
             return PythonOperators.aug(name, target, value)
-        return access.augmented(tracer, name, target, value)
+        return items.augmented(tracer, name, target, value)
 
     def load_global(self, name: str, value: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
@@ -210,7 +210,7 @@ class TraceOperators(PythonOperators):
 
     def contains(self, container: Any, element: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
-        return element in container if tracer is None else access.contains(tracer, container, element)
+        return element in container if tracer is None else items.contains(tracer, container, element)
 
     def enter(self, manager: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

@@ -9,14 +9,14 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Iterator
-from types import FunctionType
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
-from d2s.operators.policy import is_convertible
+from d2s.operators.equality import is_plain
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -31,15 +31,13 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     left, right = _operand(tracer, left), _operand(tracer, right)
     if _must_wait(tracer, name, left, right):
         return tracer.python_call(getattr(operator, name), (left, right), kind=_kind(name, left), effect=True)
-    method = _user_method(left, f"__{name.strip('_')}__")
+    method = _user_method(tracer, left, f"__{name.strip('_')}__")
     if method is not None:
         return _dispatched(tracer, name, method, left, right)
-    method = _user_method(right, _reflected(name))
-    if method is not None and not isinstance(left, TensorBase):
-        from d2s.operators.calls import call
-
-        return call(method, right, left)
-    return getattr(operator, name)(seen(tracer, left), seen(tracer, right))
+    method = _user_method(tracer, right, _reflected(name))
+    if method is not None:
+        return _call(method, left)
+    return getattr(operator, name)(tracer.snapshot_deeply(left), tracer.snapshot_deeply(right))
 
 
 def _operand(tracer: Tracer, thing: Any) -> Any:
@@ -64,21 +62,28 @@ def _kind(name: str, left: Any) -> type | None:
     return bool if name in _COMPARISONS and not isinstance(left, np.ndarray) else None
 
 
-def _user_method(thing: Any, name: str) -> FunctionType | None:
+def _user_method(tracer: Tracer, thing: Any, name: str) -> MethodType | None:
     """The user's own definition of an operator on the class of `thing`."""
-    found = getattr(type(thing), name, None)
-    return found if isinstance(found, FunctionType) and is_convertible(found) else None
+    if isinstance(thing, TensorBase | ObjectVariable):
+        return None
+    from d2s.operators.access import special
+
+    return special(tracer, thing, name)
 
 
-def _dispatched(tracer: Tracer, name: str, method: FunctionType, left: Any, right: Any) -> Any:
+def _call(function: Any, *args: Any) -> Any:
     from d2s.operators.calls import call
 
-    result = call(method, left, right)
+    return call(function, *args)
+
+
+def _dispatched(tracer: Tracer, name: str, method: MethodType, left: Any, right: Any) -> Any:
+    result = _call(method, right)
     if result is not NotImplemented:
         return result
-    other = _user_method(right, _reflected(name))
+    other = _user_method(tracer, right, _reflected(name))
     if other is not None:
-        result = call(other, right, left)
+        result = _call(other, left)
         if result is not NotImplemented:
             return result
     return getattr(operator, name)(left, right)
@@ -139,12 +144,8 @@ def truth(tracer: Tracer, value: Any) -> Any:
             return tracer.python_call(bool, (value,), kind=bool, effect=True)
         tracer.guard_length(value)
         return value
-    method = _user_method(value, "__bool__") or _user_method(value, "__len__")
-    if method is not None:
-        from d2s.operators.calls import call
-
-        return call(method, value)
-    return value
+    method = _user_method(tracer, value, "__bool__") or _user_method(tracer, value, "__len__")
+    return value if method is None else _call(method)
 
 
 def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
@@ -154,3 +155,6 @@ def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
             f"a {type(iterable).__name__} from outside would be used up while the function is traced", user_location(),
             "Pass a list of its items, or keep the function eager with @d2s.jit.not_to_static.",
         )
+
+
+__all__ = ["binary", "is_plain", "matched", "refuse_outer_iterator", "seen", "truth", "unpack"]

@@ -9,7 +9,6 @@ import weakref
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARY = tuple(
     {os.path.realpath(path) + os.sep for path in map(sysconfig.get_paths().get, ("stdlib", "platstdlib")) if path}

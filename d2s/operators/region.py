@@ -329,7 +329,8 @@ class _Merger:
         return self._holder(ObjectVariable(self.tracer, out))
 
     def _is_number(self, part: Any) -> bool:
-        return type(part) in (int, float, bool)
+        # No turn of a loop can be taken apart, so there any plain value becomes one of the run.
+        return type(part) in (int, float, bool) or (self.tracer.in_loop > 0 and is_plain(part))
 
     def _object_value(self, part: Any) -> Value:
         return part.value if isinstance(part, ObjectVariable) else self.tracer.constant(part)

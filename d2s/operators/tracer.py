@@ -6,39 +6,37 @@ them becomes effect operators, and later reads in the same trace see the pending
 
 from __future__ import annotations
 
+import copy
 import operator
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import CellType, ModuleType
+from types import BuiltinMethodType, CellType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import as_array
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import Op
-from d2s.core.spec import spec_of
+from d2s.core.spec import TensorSpec, spec_of
 from d2s.errors import ProgramError, ShapeError, UnsupportedSyntaxError, user_location
 from d2s.operators import policy, views
 from d2s.operators.closures import Lowering
-from d2s.operators.sources import (
-    Argument,
-    Attribute,
-    Cell,
-    Constant,
-    Global,
-    Guard,
-    GuardSet,
-    Item,
-    Source,
-    guard_for,
-    is_plain,
-    layer_state,
-)
+from d2s.operators.equality import is_plain
+from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for, layer_state
+from d2s.operators.sources import Argument, Attribute, Cell, Constant, Global, Item, Source
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import ObjectVariable, Variable
 
 MAX_PATHS = 256
+# Regions inside of each other; more is a recursion that no value known now will end.
+MAX_NESTING = 60
+
+# Set for classes whose attributes can be set: those of a `class` statement.
+_MUTABLE_CLASS = 1 << 9
+_BOUND = (MethodType, BuiltinMethodType)
 
 
 class Path:
@@ -88,6 +86,11 @@ class Tracer(StaticInterpreter):
         self.numbers = numbers
         self._number_inputs: dict[tuple[Any, ...], ObjectVariable] = {}
         self.sources: dict[Value, Source] = {}
+        # Objects of the user's classes that the traced code has made.
+        self._made: dict[int, Any] = {}
+        # How many calls have been recorded that may do anything outside.
+        self.effects = 0
+        self._seen: dict[tuple[Any, ...], Any] = {}
         self.tensors: dict[Value, Any] = {}
         self.origins: dict[int, tuple[Any, Source]] = {}
         self.pending: dict[tuple[int, str, Any], Any] = {}
@@ -124,17 +127,26 @@ class Tracer(StaticInterpreter):
         """Note that the trace depends on `value`, read at `source`; tensors become Variables."""
         if isinstance(value, Variable | ObjectVariable):
             return value
+        place = source.identity
+        if type(value) in (int, float) and place in self.numbers:
+            return self._number_input(source, value)
+        if place in self._seen and self._seen[place] is value:
+            return self.lift(value) if isinstance(value, TensorBase) else value
+        self._seen[place] = value
         if isinstance(value, TensorBase):
             self.guards.add(guard_for(source, value))
+            if id(value) in self._canonical:
+                self._note_same(source, self.sources[self.captured[id(value)][1]])
             return self.lift(value, source)
-        if type(value) in (int, float) and source.identity in self.numbers:
-            return self._number_input(source, value)
-        if isinstance(value, ModuleType) and isinstance(source, Attribute | Constant):
-            return value
         self.guards.add(guard_for(source, value))
         if not is_plain(value):
             self.remember(value, source)
         return value
+
+    def _note_same(self, source: Source, first: Source) -> None:
+        """Note that the same object was found at a second path."""
+        if source.identity != first.identity:
+            self.guards.add(Guard(source, "{v} is {w}", (), f"the same object as {first}", first))
 
     def _number_input(self, source: Source, value: Any) -> ObjectVariable:
         found = self._number_inputs.get(source.identity)
@@ -148,9 +160,40 @@ class Tracer(StaticInterpreter):
 
     def remember(self, value: Any, source: Source) -> None:
         """Register an older object under its path; the first path stands."""
-        if id(value) not in self.origins:
-            # Guarded by identity: attributes are read from the object itself, whatever path led to it.
-            self.origins[id(value)] = (value, source if source.by_type else Constant(value))
+        # Guarded by identity: attributes are read from the object itself, whatever path led to it.
+        place = source if source.by_type and not callable(value) else Constant(value)
+        first = self.source_of(value)
+        if first is None:
+            self.origins[id(value)] = (value, place)
+            if not isinstance(value, tuple | frozenset):
+                self.guards.add_object(place, value)
+        elif place.by_type or first.by_type:
+            self._note_same(place, first)
+        # What a bound method belongs to is as old as the method.
+        owner = getattr(value, "__self__", None) if isinstance(value, _BOUND) else None
+        if owner is not None and not isinstance(owner, ModuleType | TensorBase) and self.source_of(owner) is None:
+            self.remember(owner, Constant(owner))
+
+    def note_made(self, thing: Any) -> None:
+        """Note that traced code has made an object."""
+        self._made[id(thing)] = thing
+
+    def is_made(self, thing: Any) -> bool:
+        """True for an object of a user's class that traced code has made."""
+        return id(thing) in self._made
+
+    def guard_held(self, cls: type, name: str) -> None:
+        """Note that the trace depends on what a class gives under `name`."""
+        if cls.__flags__ & _MUTABLE_CLASS:
+            self.guards.add(class_guard(cls, name))
+
+    def guard_class(self, thing: Any, name: str) -> None:
+        """Note that the trace depends on the class of `thing`, and on what `name` means there."""
+        cls = type(thing)
+        source = self.source_of(thing)
+        if source is not None:
+            self.guards.add(Guard(source, "type({v}) is {k0}", (cls,), cls.__qualname__))
+        self.guard_held(cls, name)
 
     def lift(self, tensor: Any, source: Source | None = None) -> Variable:
         """The Variable that stands for an eager tensor; always the same one, so `is` and in-place writes work."""
@@ -164,6 +207,7 @@ class Tracer(StaticInterpreter):
             # Reached by code that is not traced: it is what it is as long as the Layers are unchanged.
             source = Constant(tensor)
             self.guards.add(guard_for(source, tensor))
+        self.guards.add_object(source, tensor)
         self.captured[id(tensor)] = (tensor, value)
         self.sources[value] = source
         self.tensors[value] = tensor
@@ -241,17 +285,20 @@ class Tracer(StaticInterpreter):
         source = self.source_of(thing)
         if source is None or id(thing) in self.dirty:
             return thing
-        if type(thing) in (list, tuple) or isinstance(thing, tuple):
+        if isinstance(thing, tuple) or type(thing) in (list, deque):
             self.guards.add(_length_guard(source, thing))
             parts = [self.read_item(thing, index, source) for index in range(len(thing))]
-            if isinstance(thing, tuple) and hasattr(thing, "_fields"):
-                return type(thing)(*parts)
-            return type(thing)(parts) if type(thing) in (list, tuple) else thing
+            if isinstance(thing, tuple):
+                return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
+            return deque(parts, thing.maxlen) if isinstance(thing, deque) else parts
         if isinstance(thing, dict):
             self.guards.add(_keys_guard(source, thing))
-            return {key: self.read_item(thing, key, source) for key in thing}
+            copied = {} if type(thing) is dict else copy.copy(thing)
+            copied.update({key: self.read_item(thing, key, source) for key in thing})
+            return copied
         if isinstance(thing, set | frozenset):
             self.guards.add(_members_guard(source, thing))
+            return type(thing)(thing) if type(thing) is set else thing
         return thing
 
     def snapshot_deeply(self, thing: Any) -> Any:
@@ -271,7 +318,7 @@ class Tracer(StaticInterpreter):
 
     def read_item(self, container: Any, key: Any, source: Source) -> Any:
         """`container[key]` of an older container."""
-        pending = self.pending.get((id(container), "item", _key_of(key)))
+        pending = self.pending_item(container, key)
         if pending is not None:
             return pending[0]
         value = container[key]
@@ -282,15 +329,41 @@ class Tracer(StaticInterpreter):
     def value_of(self, arg: Any) -> Value:
         if isinstance(arg, np.ndarray) and self.is_outer(arg):
             # The caller's array: its content is read on each call.
-            value = self.new_value("array", spec_of(arg))
-            thing = self.object_input(arg)
-            return self.emit("python", (), (value,), {"call": (_fresh_copy, (thing,), {})}, effect=True).outputs[0]
+            return self._tensor_of_arrays(arg, spec_of(arg), None)
         return super().value_of(arg)
+
+    def _constant_tensor(self, data: Any, dtype: Any) -> Variable:
+        if self._holds_outer_array(data):
+            # The caller's array: its content is read on each call.
+            return Variable(self, self._tensor_of_arrays(data, spec_of(as_array(data, dtype)), dtype))
+        return super()._constant_tensor(self.snapshot_deeply(data), dtype)
+
+    def _holds_outer_array(self, data: Any) -> bool:
+        if isinstance(data, list | tuple):
+            return any(map(self._holds_outer_array, data))
+        return isinstance(data, np.ndarray) and self.is_outer(data)
+
+    def _tensor_of_arrays(self, data: Any, spec: TensorSpec, dtype: Any) -> Value:
+        value = self.new_value("array", spec)
+        call = (as_array, (self.lower(data), dtype), {})
+        return self.emit("python", (), (value,), {"call": call}, effect=True).outputs[0]
+
+    def pending_item(self, thing: Any, key: Any) -> Any:
+        """What this trace has stored at ``thing[key]``, as (value, thing); None if nothing that is known now."""
+        if not self.pending or isinstance(key, list | dict | set):
+            return None
+        return self.pending.get((id(thing), "item", _key_of(key)))
+
+    def changed(self, thing: Any) -> None:
+        """Note that an older object is changed as a whole: what it holds is known when the Program runs."""
+        self.dirty[id(thing)] = thing
+        self.pending = {key: entry for key, entry in self.pending.items() if key[0] != id(thing)}
 
     # --- effects on older objects ------------------------------------------------------------------------------
 
     def effect(self, function: Any, *args: Any) -> ObjectVariable:
         """Do something outside on every run, at this place."""
+        self.effects += 1
         return self.python_call(function, args, effect=True)
 
     def store_attribute(self, target: Any, name: str, value: Any) -> None:
@@ -301,11 +374,14 @@ class Tracer(StaticInterpreter):
     def store_item(self, target: Any, key: Any, value: Any) -> None:
         """``target[key] = value`` on an older container."""
         self.effect(operator.setitem, target, key, value)
-        if isinstance(key, ObjectVariable | Variable):
-            self.dirty[id(target)] = target
-        else:
-            self.pending[(id(target), "item", _key_of(key))] = (value, target)
-            self.dirty[id(target)] = target
+        if not _tells_places_apart(key):
+            self.changed(target)
+            return
+        others = [place[2] for place in self.pending if place[:2] == (id(target), "item")]
+        if not all(type(other) is str if isinstance(key, str) else type(other) is tuple for other in others):
+            self.changed(target)
+        self.pending[(id(target), "item", _key_of(key))] = (value, target)
+        self.dirty[id(target)] = target
 
     def rebind(self, variable: Variable, value: Value) -> None:
         variable.value = value
@@ -364,6 +440,8 @@ class Tracer(StaticInterpreter):
         if path is None:
             return super().decide(symbol)
         test = self.truth_of(symbol)
+        if len(path.tests) > MAX_PATHS:
+            raise _too_many_decisions()
         index = path.cursor
         path.cursor += 1
         if index < len(path.tests):
@@ -466,6 +544,11 @@ class Tracer(StaticInterpreter):
     @contextmanager
     def region(self, root: Block) -> Iterator[Path]:
         """Record into `root`, with decisions of its own."""
+        if len(self._paths) > MAX_NESTING:
+            raise UnsupportedSyntaxError(
+                f"more than {MAX_NESTING} conditions inside of each other: a recursion whose end is known only when "
+                "the Program runs cannot become a graph", user_location(), "Write it as a loop.",
+            )
         path = Path(root)
         self._paths.append(path)
         depth = len(self._blocks)
@@ -508,18 +591,26 @@ class Tracer(StaticInterpreter):
 
     def call_layer(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a Layer, from traced code or from a Layer that is not traced itself (a container)."""
+        from d2s.operators import access
         from d2s.operators.calls import call
 
-        source = Constant(layer)
-        self.remember(layer, source)
-        whole = policy.is_own(type(layer).forward.__code__)
-        state = layer_state(layer, whole)
-        self.guards.add(Guard(source, "same_state({v}, " + repr(whole) + ", {k0})", (state,), "its layers and hooks"))
+        self.remember(layer, Constant(layer))
+        access.attr(self, layer, "forward")
+        self.guard_layer(layer, policy.is_own(type(layer).forward.__code__))
         return layer.call_traced(call, args, kwargs)
 
+    def guard_layer(self, layer: Any, whole: bool) -> None:
+        """Note what the trace depends on by using a Layer, or (`whole`) by running code of d2s on it."""
+        state = layer_state(layer, whole)
+        self.guards.add(Guard(
+            Constant(layer), "same_state({v}, " + repr(whole) + ", {k0})", (state,), "its layers and hooks"))
 
-def _fresh_copy(array: Any) -> Any:
-    return np.array(array)
+
+def _too_many_decisions() -> UnsupportedSyntaxError:
+    return UnsupportedSyntaxError(
+        f"more than {MAX_PATHS} decisions in a row on values that are known only when the Program runs",
+        user_location(), "Use tensor operators (where, masks), or write it as a `while` on a tensor.",
+    )
 
 
 def _show_retained(old: Any, new: Any) -> None:
@@ -539,16 +630,22 @@ def _key_of(key: Any) -> Any:
     return (type(key), key) if isinstance(key, int | float | bool) else key
 
 
+def _tells_places_apart(key: Any) -> bool:
+    """True for a key that differs from others of its kind only if it means another place: no -1, no slice, no 1.0."""
+    return type(key) is str or (type(key) is int and key >= 0)
+
+
 def _length_guard(source: Source, thing: Any) -> Any:
     return Guard(source, "len({v}) == {k0}", (len(thing),), f"length {len(thing)}")
 
 
 def _keys_guard(source: Source, thing: Any) -> Any:
-    return Guard(source, "list({v}) == {k0}", (list(thing),), f"keys {list(thing)}")
+    return Guard(source, "same_parts({v}, {k0})", (tuple(thing),), f"keys {list(thing)}")
 
 
 def _members_guard(source: Source, thing: Any) -> Any:
-    return Guard(source, "{v} == {k0}", (type(thing)(thing),), f"{len(thing)} members")
+    # In the order in which a loop meets them.
+    return Guard(source, "same_parts({v}, {k0})", (tuple(thing),), f"{len(thing)} members")
 
 
 def current_tracer() -> Tracer | None:

@@ -321,7 +321,8 @@ class ObjectVariable:
         kind = self.value.kind.__name__ if self.value.kind else "object"
         return f"ObjectVariable({self.value.name}: {kind})"
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        raise self._concrete("a dict key or member of a set")
 
     __add__, __radd__ = _binary("add"), _reflected("add")
     __sub__, __rsub__ = _binary("sub"), _reflected("sub")

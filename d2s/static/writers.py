@@ -155,7 +155,9 @@ def _return(w: FunctionWriter, operator: Operator) -> None:
 
 
 def _raise(w: FunctionWriter, operator: Operator) -> None:
-    w.line(f"raise_again({w.bind(operator.attrs['error'], 'error')})", operator)
+    error = operator.attrs["error"]
+    shown = w.name(error) if isinstance(error, Value) else w.bind(error, "error")
+    w.line(f"raise_again({shown})", operator)
 
 
 def _plain(pattern: str) -> Callable[[FunctionWriter, Operator], None]:
@@ -187,7 +189,8 @@ def _materialise(w: FunctionWriter, operator: Operator) -> None:
         return
     point = w.hook_points.get(value)
     hooks = "None" if point is None else w.name(point)
-    w.assign(operator, f"run.tensor({w.name(value)}, {w.output_numbers.get(value)}, {value.stop_gradient}, {hooks})")
+    made = f"run.tensor({w.name(value)}, {w.output_numbers.get(value)}, {value.stop_gradient}, {hooks})"
+    w.assign(operator, f"MISSING if {w.name(value)} is None else {made}" if value.maybe_missing else made)
 
 
 def _accumulate(w: FunctionWriter, operator: Operator) -> None:

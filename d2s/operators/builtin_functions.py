@@ -1,0 +1,234 @@
+"""Built-in functions that look at their arguments, as they are meant in traced code."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from d2s.core.interpreter import TensorBase
+from d2s.errors import TracingError, user_location
+from d2s.operators import access, native
+from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
+from d2s.operators.libraries import holds_objects, holds_symbols, run_later
+from d2s.operators.libraries import traced as traced_call
+from d2s.operators.tracer import Tracer
+from d2s.static.variable import ObjectVariable, Variable
+
+
+def _iterable(tracer: Tracer, iterable: Any) -> Any:
+    from d2s.operators.calls import iterable_of
+
+    return iterable_of(tracer, iterable)
+
+
+def _call(function: Any, *args: Any) -> Any:
+    from d2s.operators.calls import call
+
+    return call(function, *args)
+
+
+def _isinstance(tracer: Tracer, thing: Any, kinds: Any) -> bool:
+    if isinstance(thing, Variable):
+        tensor = tracer.outer_tensor(thing)
+        shown: Any = type(tensor) if tensor is not None else _tensor_class()
+        return issubclass(shown, kinds)
+    if isinstance(thing, ObjectVariable):
+        if thing.value.kind is None:
+            raise TracingError(
+                f"isinstance() of a value that is known only when the Program runs ({thing.value.name})",
+                user_location())
+        return issubclass(thing.value.kind, kinds)
+    return isinstance(thing, kinds)
+
+
+def _tensor_class() -> type:
+    from d2s.eager.tensor import Tensor
+
+    return Tensor
+
+
+def _type(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], Variable):
+        tensor = tracer.outer_tensor(args[0])
+        return type(tensor) if tensor is not None else _tensor_class()
+    if len(args) == 1 and isinstance(args[0], ObjectVariable) and args[0].value.kind is not None:
+        return args[0].value.kind
+    return type(*args, **kwargs)
+
+
+def _len(tracer: Tracer, thing: Any) -> Any:
+    if isinstance(thing, Variable) and thing.spec.shape and not isinstance(thing.spec.shape[0], int):
+        return thing.shape[0]
+    if isinstance(thing, ObjectVariable) or id(thing) in tracer.dirty:
+        return tracer.python_call(len, (thing,), kind=int, effect=True)
+    method = None if isinstance(thing, TensorBase) else access.special(tracer, thing, "__len__")
+    if method is not None:
+        return _call(method)
+    tracer.guard_length(thing)
+    return len(thing)
+
+
+def _getattr(tracer: Tracer, thing: Any, name: str, *default: Any) -> Any:
+    if default and not access.has_attr(tracer, thing, name):
+        return default[0]
+    return access.attr(tracer, thing, name)
+
+
+def _setattr(tracer: Tracer, thing: Any, name: str, value: Any) -> None:
+    access.store_attr(tracer, thing, name, value)
+
+
+def _delattr(tracer: Tracer, thing: Any, name: str) -> None:
+    access.delete_attr(tracer, thing, name)
+
+
+def _range(tracer: Tracer, *args: Any) -> Any:
+    args = tuple(symbol_of(tracer, arg) for arg in args)
+    if not any(map(is_symbol, args)):
+        return range(*args)
+    numbers = [ObjectVariable(tracer, tracer.truth_of(arg)) if isinstance(arg, Variable) else arg for arg in args]
+    if len(numbers) == 1:
+        return SymbolicRange(0, numbers[0], 1)
+    return SymbolicRange(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else 1)
+
+
+def _number(kind: type) -> Callable[..., Any]:
+    def convert(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and is_symbol(symbol_of(tracer, args[0])):
+            thing = symbol_of(tracer, args[0])
+            if isinstance(thing, Variable):
+                thing = ObjectVariable(tracer, tracer.truth_of(thing))
+            return thing if thing.value.kind is kind else tracer.python_call(kind, (thing,), kind=kind)
+        return kind(*args, **kwargs)
+
+    return convert
+
+
+def _text(function: Callable[..., Any]) -> Callable[..., Any]:
+    """str, repr, format: what an older object or a symbol says of itself is asked for when the Program runs."""
+
+    def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        if any(map(_is_known_later(tracer), args)):
+            return tracer.python_call(function, args, kwargs, kind=str, effect=True)
+        return function(*args, **kwargs)
+
+    return traced
+
+
+def _is_known_later(tracer: Tracer) -> Callable[[Any], bool]:
+    def check(thing: Any) -> bool:
+        return holds_symbols(thing) or (tracer.is_outer(thing) and not isinstance(thing, type))
+
+    return check
+
+
+def _identity(tracer: Tracer, thing: Any) -> Any:
+    """id(): of what stands for something else while tracing, and of objects made inside, it is another in each run."""
+    if isinstance(thing, TensorBase | ObjectVariable) or not tracer.is_outer(thing):
+        return tracer.python_call(id, (thing,), kind=int, effect=True)
+    return run_later(tracer, id, (thing,), {})
+
+
+def _hash(tracer: Tracer, thing: Any) -> Any:
+    method = None if isinstance(thing, TensorBase | ObjectVariable) else access.special(tracer, thing, "__hash__")
+    if method is not None:
+        return _call(method)
+    if native.is_plain(thing) and not holds_objects(thing):
+        return hash(thing)
+    return tracer.python_call(hash, (thing,), kind=int, effect=True)
+
+
+def _next(tracer: Tracer, iterator: Any, *default: Any) -> Any:
+    native.refuse_outer_iterator(tracer, iterator)
+    return next(iterator, *default)
+
+
+def _vars(tracer: Tracer, *things: Any) -> Any:
+    return access.attr(tracer, things[0], "__dict__") if things else vars()
+
+
+def _super(tracer: Tracer, *args: Any) -> Any:
+    return super(*args)
+
+
+def _sum(tracer: Tracer, iterable: Any, *start: Any, **named: Any) -> Any:
+    total = start[0] if start else named.get("start", 0)
+    for part in _iterable(tracer, iterable):
+        total = native.binary(tracer, "add", total, part)
+    return total
+
+
+def _any(tracer: Tracer, iterable: Any) -> Any:
+    for part in _iterable(tracer, iterable):
+        if native.truth(tracer, symbol_of(tracer, part)):
+            return True
+    return False
+
+
+def _all(tracer: Tracer, iterable: Any) -> Any:
+    for part in _iterable(tracer, iterable):
+        if not native.truth(tracer, symbol_of(tracer, part)):
+            return False
+    return True
+
+
+def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """map, filter, sorted, min, max: the function they call is traced."""
+
+    def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        def wrapped(inner: Any) -> Any:
+            return None if inner is None else traced_call(inner)
+
+        if function in (map, filter):
+            return function(wrapped(args[0]), *(_iterable(tracer, part) for part in args[1:]))
+        if kwargs.get("key") is not None:
+            kwargs["key"] = wrapped(kwargs["key"])
+        if holds_objects(args) and not kwargs:
+            kind = _common_kind(args)
+            return tracer.python_call(function, args, kind=kind)
+        return function(*(_iterable(tracer, part) for part in args), **kwargs)
+
+    return traced
+
+
+def _common_kind(args: tuple[Any, ...]) -> type | None:
+    kinds = {part.value.kind if isinstance(part, ObjectVariable) else type(part) for part in args}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _over(function: Callable[..., Any]) -> Callable[..., Any]:
+    """zip, enumerate, list, ...: what they run over is read through the trace."""
+
+    def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], ObjectVariable):
+            return tracer.python_call(function, args, kwargs, effect=True)
+        seen = (_iterable(tracer, part) if isinstance(part, Iterable) else part for part in args)
+        return function(*seen, **kwargs)
+
+    return traced
+
+
+def _setattr_plainly(tracer: Tracer, thing: Any, name: str, value: Any) -> None:
+    access.store_plainly(tracer, thing, name, value)
+
+
+def _print(tracer: Tracer, *args: Any, **kwargs: Any) -> None:
+    tracer.python_call(builtins.print, args, kwargs, effect=True)
+
+
+def _callable(tracer: Tracer, thing: Any) -> bool:
+    return callable(thing)
+
+
+# What stands in for each of them.
+MEANING: dict[Any, Callable[..., Any]] = {
+    isinstance: _isinstance, type: _type, len: _len, getattr: _getattr, hasattr: access.has_attr, setattr: _setattr,
+    delattr: _delattr, range: _range, int: _number(int), float: _number(float), bool: _number(bool),
+    str: _text(str), repr: _text(repr), format: _text(format), id: _identity, hash: _hash,
+    super: _super, sum: _sum, any: _any, all: _all, print: _print, callable: _callable,
+    object.__setattr__: _setattr_plainly, next: _next, vars: _vars, map: _mapping(map),
+    filter: _mapping(filter), sorted: _mapping(sorted), min: _mapping(min), max: _mapping(max),
+    zip: _over(zip), enumerate: _over(enumerate), list: _over(list), tuple: _over(tuple), set: _over(set),
+    reversed: _over(reversed), iter: _over(iter), dict: _over(dict), frozenset: _over(frozenset),
+}

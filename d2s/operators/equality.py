@@ -1,0 +1,87 @@
+"""When two Python values are the same for a trace: by identity, or by exact value and type; never by hash.
+
+``1``, ``1.0`` and ``True`` differ, and so do ``0.0`` and ``-0.0``; a NaN is the same as itself.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import Any
+
+import numpy as np
+
+PRIMITIVES = (int, str, bytes, bool, type(None), type(Ellipsis))
+
+# Modules whose immutable classes say all they hold in their repr: they are compared by it.
+_VALUE_MODULES = frozenset({
+    "decimal", "_decimal", "_pydecimal", "fractions", "datetime", "uuid", "pathlib", "ipaddress",
+})
+
+
+def same_float(value: Any, expected: float) -> bool:
+    """True if `value` is the same float, bit for bit: NaN equals NaN, and 0.0 is not -0.0."""
+    if type(value) is not float:
+        return False
+    if value != expected:
+        return value != value and expected != expected
+    return value != 0.0 or math.copysign(1.0, value) == math.copysign(1.0, expected)
+
+
+def same_value(value: Any, expected: Any) -> bool:
+    """True if two plain values (see `is_plain`) are equal with equal types, all the way down."""
+    if type(value) is not type(expected):
+        return False
+    if type(expected) is float:
+        return same_float(value, expected)
+    if type(expected) is complex:
+        return same_float(value.real, expected.real) and same_float(value.imag, expected.imag)
+    if type(expected) is tuple:
+        return len(value) == len(expected) and all(map(same_value, value, expected))
+    if type(expected) is slice:
+        return all(same_value(getattr(value, part), getattr(expected, part)) for part in ("start", "stop", "step"))
+    if type(expected).__module__ in _VALUE_MODULES:
+        return value is expected or repr(value) == repr(expected)
+    return bool(value == expected)
+
+
+def same_parts(values: Any, expected: tuple[Any, ...]) -> bool:
+    """True if both are the same things in the same order: identical objects, or plain values that are the same."""
+    found = tuple(values)
+    return len(found) == len(expected) and all(map(same_thing, found, expected))
+
+
+def same_thing(value: Any, expected: Any) -> bool:
+    """True for identical objects, the same plain values, and tuples of these."""
+    if value is expected:
+        return True
+    if type(value) is tuple and type(expected) is tuple:
+        return same_parts(value, expected)
+    return is_plain(expected) and same_value(value, expected)
+
+
+def is_plain(value: Any) -> bool:
+    """True for values compared by value: numbers, strings, None, slices, ranges, dates, dtypes, tuples of these."""
+    kind = type(value)
+    if kind is tuple:
+        return all(map(is_plain, value))
+    if kind is slice:
+        return is_plain(value.start) and is_plain(value.stop) and is_plain(value.step)
+    return kind in PRIMITIVES or kind in (float, complex, range) or isinstance(value, np.dtype) or (
+        kind.__module__ in _VALUE_MODULES and not isinstance(value, enum.Enum))
+
+
+def shows_its_content(value: Any) -> bool:
+    """True for objects that the trace reads part by part: containers, arrays, objects with attributes.
+
+    What such an object holds is guarded where it is read, so another one of its type may take its place.
+    """
+    if isinstance(value, list | tuple | dict | set | frozenset | np.ndarray) or type(value).__name__ == "deque":
+        return True
+    if isinstance(value, enum.Enum):
+        return False
+    return isinstance(getattr(value, "__dict__", None), dict) or type(value).__flags__ & _HEAP_TYPE != 0
+
+
+# Set for classes made by a `class` statement: their instances hold attributes, in a dict or in slots.
+_HEAP_TYPE = 1 << 9

@@ -1,0 +1,253 @@
+"""The conditions under which a trace stays valid.
+
+A guard compares by identity, or by exact value and type; never by hash.  Tensors are guarded by spec and by which of
+them are one object, not by identity: they are inputs, found by path on each call.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.operators.equality import is_plain, same_parts, same_thing, same_value, shows_its_content
+from d2s.operators.sources import Attribute, Constant, GuardNames, Source
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One condition: `template` with ``{v}`` for the value at `source`, and the objects it compares with.
+
+    Attributes
+    ----------
+    other : Source, optional
+        A second path, ``{w}`` in the template.
+    is_live : bool
+        True if something else than a change of a Layer can break it, whatever its path.
+    """
+
+    source: Source
+    template: str
+    operands: tuple[Any, ...] = ()
+    shown: str = ""
+    other: Source | None = None
+    is_live: bool = False
+
+    def condition(self, names: GuardNames) -> str:
+        """The condition as an expression."""
+        parts = {f"k{i}": names.of(operand) for i, operand in enumerate(self.operands)}
+        if self.other is not None:
+            parts["w"] = self.other.expression(names)
+        return self.template.format(v=self.source.expression(names), **parts)
+
+    @property
+    def is_structural(self) -> bool:
+        """True if only a change of some Layer can break it."""
+        paths = (self.source,) if self.other is None else (self.source, self.other)
+        return not self.is_live and all(map(is_structural, paths))
+
+
+def guard_for(source: Source, value: Any) -> Guard | None:
+    """The condition under which `value`, read at `source`, may be taken as read again; None if always."""
+    if isinstance(value, TensorBase):
+        return _tensor_guard(source, value)
+    if value is None or value is True or value is False:
+        return Guard(source, "{v} is " + repr(value), (), repr(value))
+    if is_plain(value):
+        # Most often it is the very object.
+        return Guard(source, "({v} is {k0} or same_value({v}, {k0}))", (value,), repr(value))
+    if isinstance(value, np.ndarray):
+        template = "type({v}) is {k0} and {v}.shape == {k1} and {v}.dtype == {k2}"
+        if not source.by_type:
+            template = "{v} is {k3} and " + template
+        shown = f"array of {value.dtype.name}{list(value.shape)}"
+        return Guard(source, template, (type(value), value.shape, value.dtype, value), shown, is_live=True)
+    if type(value) is MethodType:
+        return Guard(
+            source, "type({v}) is {k0} and {v}.__func__ is {k1} and {v}.__self__ is {k2}",
+            (MethodType, value.__func__, value.__self__), value.__qualname__)
+    if source.by_type and not callable(value) and shows_its_content(value):
+        return Guard(source, "type({v}) is {k0}", (type(value),), type(value).__name__)
+    return Guard(source, "{v} is {k0}", (value,), repr(type(value)))
+
+
+def _tensor_guard(source: Source, tensor: Any) -> Guard:
+    """Exact class, shape, dtype and flag."""
+    spec = tensor.spec
+    return Guard(
+        source,
+        "type(t := {v}) is {k0} and t.data.shape == {k1} and t.data.dtype == {k2} and t.stop_gradient is "
+        + repr(tensor.stop_gradient),
+        (type(tensor), spec.shape, spec.dtype), str(spec),
+        # Parameters say when they change; other tensors on a Layer do not.
+        is_live=not getattr(tensor, "tells_changes", False),
+    )
+
+
+def function_guards(function: FunctionType) -> list[Guard]:
+    """A function that was converted is the same as long as its code is."""
+    return [Guard(Constant(function), "{v}.__code__ is {k0}", (function.__code__,), "its code")]
+
+
+def class_guard(cls: type, name: str) -> Guard:
+    """What `name` means for instances of `cls` (or that it means nothing) is as it was."""
+    found = lookup(cls, name)
+    shown = f"{cls.__qualname__}.{name}"
+    if isinstance(found, FunctionType | property):
+        # The class gives back these themselves.
+        return Guard(Constant(cls), "{v}." + name + " is {k0}", (found,), shown)
+    return Guard(Constant(cls), "lookup({v}, " + repr(name) + ") is {k0}", (found,), shown)
+
+
+def lookup(cls: type, name: str) -> Any:
+    """What a class and its bases hold under `name`, not bound to anything; ABSENT if nothing."""
+    for base in cls.__mro__:
+        found = base.__dict__.get(name, ABSENT)
+        if found is not ABSENT:
+            return found
+    return ABSENT
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+ABSENT = _Absent()
+
+
+def is_layer(thing: Any) -> bool:
+    """True for Layers: what belongs to their structure is guarded by one version number."""
+    return hasattr(type(thing), "call_traced")
+
+
+def is_structural(source: Source) -> bool:
+    """True for a path that starts at a Layer and goes through attributes of Layers only."""
+    while isinstance(source, Attribute):
+        source = source.base
+    return isinstance(source, Constant) and is_layer(source.value)
+
+
+def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:
+    """What a call of `layer` depends on besides what its own traced code reads.
+
+    `whole` is True for a Layer that is used by code of d2s itself, which is not converted: then it is everything it
+    holds.
+    """
+    held = layer.__dict__
+    found: list[Any] = [tuple(held["_forward_pre_hooks"]), tuple(held["_forward_post_hooks"])]
+    if whole:
+        for name, value in held.items():
+            if name.startswith("__d2s") or name in ("_forward_pre_hooks", "_forward_post_hooks"):
+                continue
+            found.append((name, tuple(value.items()) if isinstance(value, dict) else value))
+    return tuple(found)
+
+
+def same_state(layer: Any, whole: bool, expected: tuple[Any, ...]) -> bool:
+    """True if `layer_state` is what it was: plain values the same, other objects identical."""
+    return same_thing(layer_state(layer, whole), expected)
+
+
+_HELPERS = {"same_value": same_value, "same_parts": same_parts, "same_state": same_state, "lookup": lookup}
+_UNREADABLE = (AttributeError, LookupError, ValueError)
+
+
+class GuardSet:
+    """The conditions of one trace, in the order in which they were met.
+
+    Those that only a change of some Layer can break are *structural*: they need a look only after
+    `STRUCTURE.version` has changed.
+    """
+
+    def __init__(self) -> None:
+        self.guards: dict[str, Guard] = {}
+        self._names = GuardNames()
+        self._distinct: list[Source] = []
+        # Objects that paths of other calls must not lead to: those the Program knows by identity.
+        self._settled: set[int] = set()
+        self._known: list[Any] = []
+
+    def add(self, guard: Guard | None) -> None:
+        """Add a condition, once."""
+        if guard is not None:
+            self.guards.setdefault(guard.condition(self._names), guard)
+
+    def add_object(self, source: Source, thing: Any) -> None:
+        """Note an object that is not at any other path met so far: so it must be on each call."""
+        if isinstance(source, Constant):
+            self._known.append(thing)
+        else:
+            self._distinct.append(source)
+
+    def live_check(self) -> Callable[[dict[str, Any]], bool]:
+        """A function of the arguments (by parameter name): do the conditions hold that are not structural?"""
+        conditions = [c for c, guard in self.guards.items() if not guard.is_structural]
+        live = [source for source in self._distinct if not is_structural(source)]
+        if live:
+            ids = ", ".join(f"id({source.expression(self._names)})" for source in live)
+            conditions.append(f"len(ids := {{{ids}}}) == {len(live)} and ids.isdisjoint(settled)")
+        return self._compiled(conditions)
+
+    def structural_check(self) -> Callable[[dict[str, Any]], bool]:
+        """The same for the structural ones."""
+        conditions = [c for c, guard in self.guards.items() if guard.is_structural]
+        structural = [source for source in self._distinct if is_structural(source)]
+        ids = ", ".join(f"id({source.expression(self._names)})" for source in structural)
+        conditions.append(f"settle(({ids}{',' if ids else ''}))")
+        return self._compiled(conditions)
+
+    def _settle(self, ids: tuple[int, ...]) -> bool:
+        """Take note of which objects the Layers hold now; True if no two are one."""
+        self._settled.clear()
+        self._settled.update(map(id, self._known), ids)
+        return len(set(ids)) == len(ids)
+
+    def _compiled(self, conditions: Iterable[str]) -> Callable[[dict[str, Any]], bool]:
+        lines = ["def check(args):", "    try:", "        return ("]
+        lines += [f"            {condition} and" for condition in conditions]
+        lines += ["            True)", "    except unreadable:", "        return False"]
+        namespace = self._names.namespace | _HELPERS | {
+            "unreadable": _UNREADABLE, "settled": self._settled, "settle": self._settle}
+        exec(compile("\n".join(lines), "<d2s guards>", "exec"), namespace)
+        check: Callable[[dict[str, Any]], bool] = namespace["check"]
+        return check
+
+    def broken(self, args: dict[str, Any]) -> Change | None:
+        """The first condition that does not hold now."""
+        namespace = self._names.namespace | _HELPERS | {"args": args}
+        for condition, guard in self.guards.items():
+            if not _evaluates(condition, namespace, False):
+                now = _evaluates(guard.source.expression(self._names), namespace, "missing")
+                return Change(guard, now)
+        return None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A condition that does not hold any more, and what is there now."""
+
+    guard: Guard
+    now: Any
+
+    @property
+    def is_number(self) -> bool:
+        """True if a Python number has become another one of its type."""
+        before = self.guard.operands[0] if self.guard.operands else None
+        return type(self.now) in (int, float) and type(self.now) is type(before)
+
+    def __str__(self) -> str:
+        shown = str(self.now.spec) if isinstance(self.now, TensorBase) else reprlib.repr(self.now)  # type: ignore[attr-defined]
+        return f"{self.guard.source} changed from {self.guard.shown} to {shown}"
+
+
+def _evaluates(expression: str, namespace: dict[str, Any], otherwise: Any) -> Any:
+    try:
+        return eval(expression, namespace)
+    except _UNREADABLE:
+        return otherwise

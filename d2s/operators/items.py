@@ -1,0 +1,144 @@
+"""Reading and writing items of containers while a function is traced."""
+
+from __future__ import annotations
+
+import operator
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.operators.access import special
+from d2s.operators.guards import Guard, is_layer, lookup
+from d2s.operators.tracer import Tracer
+from d2s.static.variable import ObjectVariable, Variable
+
+
+def item(tracer: Tracer, value: Any, index: Any) -> Any:
+    """``value[index]``."""
+    if isinstance(value, TensorBase):
+        target = value if isinstance(value, Variable) else tracer.lift(value)
+        return target[_index(tracer, index)]
+    if isinstance(value, ObjectVariable):
+        return value[index]
+    getter = special(tracer, value, "__getitem__")
+    if getter is not None:
+        return _call(getter, index)
+    source = tracer.source_of(value)
+    if is_layer(value):
+        return _call(MethodType(lookup(type(value), "__getitem__"), value), index)
+    if source is None:
+        return value[index]
+    place = tracer.pending_item(value, index)
+    if place is not None:
+        return place[0]
+    if id(value) in tracer.dirty or isinstance(value, np.ndarray) or _holds_symbol(index):
+        return tracer.python_call(operator.getitem, (value, index), effect=True)
+    if isinstance(value, dict) and type(value) is not dict and index not in value:
+        tracer.guards.add(Guard(source, "{k0} not in {v}", (index,), f"without {index!r}"))
+        if lookup(type(value), "__missing__") is lookup(dict, "__missing__"):
+            return value[index]
+        # Asking may add it.
+        result = tracer.python_call(operator.getitem, (value, index), effect=True)
+        tracer.changed(value)
+        return result
+    if isinstance(value, list | tuple | dict) or type(value).__name__ == "deque":
+        return tracer.snapshot(value)[index] if isinstance(index, slice) else tracer.read_item(value, index, source)
+    return tracer.python_call(operator.getitem, (value, index), effect=True)
+
+
+def _holds_symbol(index: Any) -> bool:
+    if isinstance(index, tuple):
+        return any(map(_holds_symbol, index))
+    if isinstance(index, slice):
+        return any(map(_holds_symbol, (index.start, index.stop, index.step)))
+    return isinstance(index, ObjectVariable)
+
+
+def _index(tracer: Tracer, index: Any) -> Any:
+    """An index of a tensor: older arrays and lists in it are read through the trace."""
+    if isinstance(index, tuple):
+        return tuple(_index(tracer, part) for part in index)
+    if isinstance(index, TensorBase) and not isinstance(index, Variable):
+        return tracer.lift(index)
+    return tracer.snapshot(index) if isinstance(index, list) else index
+
+
+def _call(function: Any, *args: Any) -> Any:
+    from d2s.operators.calls import call
+
+    return call(function, *args)
+
+
+def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
+    """``target[index] = value``."""
+    if isinstance(target, TensorBase):
+        variable = target if isinstance(target, Variable) else tracer.lift(target)
+        variable[_index(tracer, index)] = value
+        return
+    if isinstance(target, ObjectVariable):
+        tracer.effect(operator.setitem, target, index, value)
+        return
+    setter = special(tracer, target, "__setitem__")
+    if setter is not None:
+        _call(setter, index, value)
+    elif tracer.is_outer(target):
+        tracer.store_item(target, index, value)
+    else:
+        target[index] = value
+
+
+def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
+    """``del target[index]``."""
+    deleter = None if isinstance(target, ObjectVariable | TensorBase) else special(tracer, target, "__delitem__")
+    if deleter is not None:
+        _call(deleter, index)
+    elif isinstance(target, ObjectVariable) or tracer.is_outer(target):
+        tracer.effect(operator.delitem, target, index)
+        tracer.changed(target)
+    else:
+        del target[index]
+
+
+def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
+    """``target += value`` and its like; gives what is bound again."""
+    function = getattr(operator, name)
+    if isinstance(target, TensorBase):
+        return function(target if isinstance(target, Variable) else tracer.lift(target), value)
+    method = special(tracer, target, f"__{name}__")
+    if method is not None:
+        result = _call(method, value)
+        if result is not NotImplemented:
+            return result
+    if _is_changed_in_place(target, name) and tracer.is_outer(target):
+        tracer.effect(function, target, value)
+        tracer.changed(target)
+        return target
+    if tracer.is_outer(target) or special(tracer, target, f"__{name[1:].rstrip('_')}__") is not None:
+        from d2s.operators.native import binary
+
+        return binary(tracer, name[1:], target, value)
+    return function(target, tracer.snapshot(value))
+
+
+def _is_changed_in_place(target: Any, name: str) -> bool:
+    return not isinstance(target, tuple | str | bytes | int | float | complex) and hasattr(
+        type(target), f"__{name.rstrip('_')}__")
+
+
+def contains(tracer: Tracer, container: Any, element: Any) -> Any:
+    """``element in container``."""
+    if isinstance(container, ObjectVariable) or _holds_symbol(element) or id(container) in tracer.dirty:
+        return tracer.python_call(operator.contains, (container, element), kind=bool, effect=True)
+    method = None if isinstance(container, TensorBase) else special(tracer, container, "__contains__")
+    if method is not None:
+        return _call(bool, _call(method, element))
+    source = tracer.source_of(container)
+    if source is not None and isinstance(container, dict | set | frozenset) and not isinstance(element, TensorBase):
+        present = element in container
+        tracer.guards.add(Guard(source, "({k0} in {v}) is " + repr(present), (element,), f"{element!r}: {present}"))
+        return present
+    if source is not None and isinstance(container, np.ndarray):
+        return tracer.python_call(operator.contains, (container, element), kind=bool, effect=True)
+    return element in tracer.snapshot_deeply(container)

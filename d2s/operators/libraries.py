@@ -1,0 +1,260 @@
+"""Calls of code that is not traced: what computes only from its arguments runs while tracing, the rest when the
+Program runs.
+
+What such code is given from outside it would read without the trace noticing: older containers are handed over as
+guarded copies, and anything else makes the call wait for the run.
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import itertools
+import math
+from collections import deque
+from collections.abc import Iterator
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.operators import policy
+from d2s.operators.equality import is_plain
+from d2s.operators.tracer import Tracer
+from d2s.static.variable import ObjectVariable, Variable
+
+# Methods that only look at the container they belong to; all others may change it.
+READERS: dict[type, frozenset[str]] = {
+    dict: frozenset({"get", "items", "keys", "values", "copy", "__getitem__", "__contains__", "__len__", "__iter__",
+                     "__eq__", "__ne__", "__or__", "__ror__", "__reversed__", "fromkeys", "most_common", "elements"}),
+    list: frozenset({"copy", "count", "index", "__getitem__", "__contains__", "__len__", "__iter__", "__eq__", "__ne__",
+                     "__add__", "__mul__", "__rmul__", "__lt__", "__le__", "__gt__", "__ge__", "__reversed__"}),
+    set: frozenset({"copy", "difference", "intersection", "isdisjoint", "issubset", "issuperset", "union",
+                    "symmetric_difference", "__contains__", "__len__", "__iter__", "__eq__", "__ne__", "__and__",
+                    "__or__", "__sub__", "__xor__", "__le__", "__lt__", "__ge__", "__gt__"}),
+    deque: frozenset({"copy", "count", "index", "__getitem__", "__contains__", "__len__", "__iter__", "__eq__",
+                      "__reversed__"}),
+}
+_GIVE_NOTHING = frozenset({
+    "append", "extend", "insert", "remove", "clear", "sort", "reverse", "update", "add", "discard", "appendleft",
+    "extendleft", "rotate", "move_to_end", "subtract", "__setitem__", "__delitem__", "difference_update",
+    "intersection_update", "symmetric_difference_update",
+})
+
+# Packages whose functions compute only from their arguments.
+PURE = frozenset({
+    "abc", "bisect", "builtins", "collections", "copy", "cmath", "dataclasses", "decimal", "enum", "fractions",
+    "functools", "heapq", "inspect", "itertools", "json", "math", "numbers", "numpy", "operator", "re", "statistics",
+    "string", "textwrap", "types", "typing", "_collections_abc", "_functools", "_operator", "_bisect", "_heapq",
+    "_collections", "_struct", "struct", "copyreg", "contextlib", "pathlib", "posixpath", "weakref", "datetime",
+})
+_EFFECTS_IN_BUILTINS = frozenset({"print", "open", "input", "exec", "eval", "breakpoint", "setattr", "delattr"})
+# What asks for the time, the file system or the process.
+_EFFECTS_IN_PURE = frozenset({
+    "now", "utcnow", "today", "exists", "is_file", "is_dir", "read_text", "read_bytes", "write_text", "write_bytes",
+    "iterdir", "glob", "stat", "resolve", "absolute", "cwd", "home", "mkdir", "unlink", "stack", "currentframe",
+    "load", "dump", "fromtimestamp",
+})
+
+# Library functions that call the functions they are given at once: those are traced.
+_CALL_THEIR_ARGUMENTS = (
+    functools.reduce, itertools.accumulate, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+    itertools.filterfalse, itertools.groupby, heapq.nlargest, heapq.nsmallest, heapq.merge,
+)
+
+
+def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function, class or method that is written in C."""
+    owner = getattr(func, "__self__", None)
+    name = getattr(func, "__name__", "")
+    if owner is not None and not isinstance(owner, type(math)) and not isinstance(func, type):
+        return _call_bound_builtin(tracer, func, owner, name, args, kwargs)
+    if func is object.__new__:
+        made = object.__new__(args[0])
+        tracer.note_made(made)
+        return made
+    module = policy.module_of(func)
+    if (module == "builtins" and name in _EFFECTS_IN_BUILTINS) or name in _EFFECTS_IN_PURE:
+        return call_unknown(tracer, func, args, kwargs)
+    if module == "numpy" or isinstance(func, np.ufunc):
+        if holds_symbols(args) or holds_symbols(kwargs):
+            return run_later(tracer, func, args, kwargs)
+        return _call_with_older(tracer, func, args, kwargs)
+    if module not in PURE:
+        return call_unknown(tracer, func, args, kwargs)
+    if isinstance(func, type) and issubclass(func, BaseException):
+        return func(*args, **kwargs)
+    if holds_objects(args) or holds_objects(kwargs) or (module in ("math", "cmath") and holds_symbols(args)):
+        return run_later(tracer, func, args, kwargs)
+    return _call_with_older(tracer, func, args, kwargs)
+
+
+def _call_bound_builtin(
+    tracer: Tracer, func: Any, owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A method of a built-in type."""
+    outer = tracer.is_outer(owner)
+    kind = next((kind for kind in READERS if isinstance(owner, kind)), None)
+    if kind is not None and name not in READERS[kind]:
+        if not outer:
+            return func(*args, **_with_traced_key(kwargs))
+        result = run_later(tracer, func, args, kwargs)
+        tracer.changed(owner)
+        return None if name in _GIVE_NOTHING else result
+    if outer and id(owner) in tracer.dirty:
+        return run_later(tracer, func, args, kwargs)
+    if outer and (kind is not None or isinstance(owner, tuple | frozenset)):
+        if holds_objects(args):
+            return run_later(tracer, func, args, kwargs)
+        return getattr(tracer.snapshot(owner), name)(*seen(tracer, args), **seen_named(tracer, kwargs))
+    if isinstance(owner, str | bytes) and (holds_symbols(args) or holds_symbols(kwargs)):
+        kind = type(owner) if name in ("format", "join") else None
+        return tracer.python_call(func, args, kwargs, kind=kind, effect=True)
+    module = type(owner).__module__.partition(".")[0]
+    if module in PURE and not (module == "numpy" and "random" in type(owner).__module__):
+        if holds_objects(args) or (outer and not is_plain(owner)) or name in _EFFECTS_IN_PURE:
+            return run_later(tracer, func, args, kwargs)
+        return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+    if not outer and isinstance(owner, Iterator):
+        return func(*args, **kwargs)
+    return call_unknown(tracer, func, args, kwargs)
+
+
+def _with_traced_key(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {**kwargs, "key": traced(kwargs["key"])} if kwargs.get("key") is not None else kwargs
+
+
+def traced(func: Any) -> Any:
+    """A function of the user for library code that calls it at once."""
+    if not callable(func) or isinstance(func, type):
+        return func
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        from d2s.operators.calls import call
+
+        return call(func, *args, **kwargs)
+
+    return run
+
+
+def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A library function that is pure, unless it is given something older that it may change or look deep into."""
+    older = [arg for arg in (*args, *kwargs.values()) if tracer.is_outer(arg) and not _is_harmless(arg)]
+    changes = _may_change(func)
+    if any(id(arg) in tracer.dirty or not _is_flat(arg) for arg in older) or (older and changes):
+        result = run_later(tracer, func, args, kwargs)
+        for arg in older if changes else ():
+            tracer.changed(arg)
+        return result
+    if any(func is known for known in _CALL_THEIR_ARGUMENTS):
+        args = tuple(map(_if_users, args))
+        kwargs = {name: _if_users(arg) for name, arg in kwargs.items()}
+    return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+
+
+def _if_users(arg: Any) -> Any:
+    return traced(arg) if callable(arg) and not isinstance(arg, TensorBase) else arg
+
+
+def _is_harmless(thing: Any) -> bool:
+    """True for functions, classes, modules and tensors: nothing in them is read by a library function."""
+    return isinstance(thing, FunctionType | MethodType | type | TensorBase | ModuleType) or (
+        callable(thing) and type(thing).__module__ in ("builtins", "functools", "numpy"))
+
+
+def _is_flat(thing: Any) -> bool:
+    """True for a container of plain values and tensors."""
+    if isinstance(thing, dict):
+        return all(is_plain(part) or isinstance(part, TensorBase) for part in thing.values())
+    if isinstance(thing, list | tuple | set | frozenset | deque):
+        return all(is_plain(part) or isinstance(part, TensorBase) for part in thing)
+    return False
+
+
+def _may_change(func: Any) -> bool:
+    """True for library functions that write to an argument."""
+    name, module = getattr(func, "__name__", ""), policy.module_of(func)
+    owner = getattr(func, "__objclass__", None)
+    if owner is not None:
+        return any(issubclass(owner, kind) and name not in names for kind, names in READERS.items())
+    if module in ("heapq", "_heapq"):
+        return name not in ("nlargest", "nsmallest", "merge")
+    if module in ("operator", "_operator"):
+        return name in ("setitem", "delitem") or name.startswith("i") and name in _IN_PLACE
+    return module in ("bisect", "_bisect") and name.startswith("insort")
+
+
+_IN_PLACE = frozenset({"iadd", "iconcat", "imul", "iand", "ior", "ixor", "isub"})
+
+
+def call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A Python function of the standard library or of an installed package."""
+    module = policy.module_of(func)
+    if module in PURE and func.__name__ not in _EFFECTS_IN_PURE:
+        if module == "numpy" and (holds_symbols(args) or holds_symbols(kwargs)):
+            return run_later(tracer, func, args, kwargs)
+        if module == "numpy" and "random" in func.__module__:
+            return call_unknown(tracer, func, args, kwargs)
+        return _call_with_older(tracer, func, args, kwargs)
+    if getattr(func, "__wrapped__", None) is not None and not policy.is_stdlib(module):
+        return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+    if holds_tensors(args) and not policy.is_stdlib(module):
+        return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+    return call_unknown(tracer, func, args, kwargs)
+
+
+def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call that may do anything: it happens on every run, at its place."""
+    result = run_later(tracer, func, args, kwargs)
+    if not policy.is_stdlib(policy.module_of(func)) and policy.module_of(func) not in ("builtins", "numpy"):
+        tracer.tensors_may_change()
+    return None if func in _GIVES_NONE or policy.module_of(func) in ("logging", "warnings") else result
+
+
+_GIVES_NONE = (print, setattr, delattr)
+
+
+def run_later(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObjectVariable:
+    """A call that is an effect of the Program."""
+    tracer.effects += 1
+    return tracer.python_call(func, args, kwargs, effect=True)
+
+
+def holds_symbols(tree: Any) -> bool:
+    """True if there is a tensor or a symbolic object in nested containers."""
+    return _holds(tree, (Variable, ObjectVariable, TensorBase))
+
+
+def holds_objects(tree: Any) -> bool:
+    """True if there is a symbolic object in nested containers."""
+    return _holds(tree, (ObjectVariable,))
+
+
+def holds_tensors(tree: Any) -> bool:
+    """True if there is a tensor in nested containers."""
+    return _holds(tree, (TensorBase,))
+
+
+def _holds(tree: Any, kinds: tuple[type, ...]) -> bool:
+    if isinstance(tree, kinds):
+        return True
+    if isinstance(tree, list | tuple | set | deque):
+        return any(_holds(part, kinds) for part in tree)
+    if isinstance(tree, slice):
+        return any(_holds(part, kinds) for part in (tree.start, tree.stop, tree.step))
+    if isinstance(tree, dict):
+        return any(_holds(part, kinds) for part in tree.values())
+    return isinstance(tree, BaseException) and _holds(tree.args, kinds)
+
+
+def seen(tracer: Tracer, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments for code that is not traced: older containers as guarded copies."""
+    return tuple(map(tracer.snapshot_deeply, args))
+
+
+def seen_named(tracer: Tracer, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The same for keyword arguments."""
+    return {name: tracer.snapshot_deeply(arg) for name, arg in kwargs.items()}
+
+

@@ -1,0 +1,180 @@
+"""Play a scenario in eager and in static mode, and compare everything that was seen.
+
+A scenario is a function of a `Stage`: it makes its functions and objects, converts what it wants static by
+`stage.static`, calls by ``stage(function, *args)`` and changes things in between.  Seen of each call are the result
+(bits, flags, aliases), the error, what was logged, printed and warned, in order, the state of watched objects, and
+the gradients of tensor arguments and watched tensors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import d2s
+from tests.modes.harness import Names, differentiate, message, plain, tensors_in
+
+
+class Stage:
+    """One performance of a scenario.
+
+    Attributes
+    ----------
+    static : callable
+        Converts a function or Layer: `to_static`, or nothing at all.
+    log : list
+        What the functions of the scenario write to.
+    """
+
+    def __init__(self, static: Callable[[Any], Any]) -> None:
+        self.static = static
+        self.log: list[Any] = []
+        self.seen: list[dict[str, Any]] = []
+        self.watched: list[Any] = []
+
+    def watch(self, thing: Any) -> Any:
+        """Compare what `thing` holds after each call; gives it back."""
+        self.watched.append(thing)
+        return thing
+
+    def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call, differentiate, and note what can be seen; an error is noted, not raised."""
+        entry: dict[str, Any] = {}
+        result = None
+        with self._collected(entry, (args, kwargs)):
+            result = function(*args, **kwargs)
+            entry["result"] = plain(result, Names((args, kwargs, self.watched)))
+            differentiate([result], 1)
+        return result
+
+    def note(self, *things: Any) -> None:
+        """Compare these values."""
+        self.seen.append({"note": plain(list(things), Names(()))})
+
+    @contextlib.contextmanager
+    def _collected(self, entry: dict[str, Any], args: Any) -> Iterator[None]:
+        self.log.clear()
+        with warnings.catch_warnings(), contextlib.redirect_stdout(_Printed(self.log)), _logged(self.log):
+            warnings.simplefilter("always")
+            warnings.showwarning = lambda text, kind, *_: self.log.append(("warned", kind.__name__, str(text)))
+            try:
+                yield
+            except Exception as error:
+                entry["error"] = type(error).__name__, message(error)
+                if isinstance(error, d2s.UnsupportedSyntaxError | d2s.TracingError):
+                    entry["refused"] = error
+        names = Names(args)
+        entry["log"] = plain(list(self.log), names)
+        entry["args"] = plain(args, names)
+        entry["watched"] = plain(self.watched, names)
+        entry["grads"] = [plain(tensor.grad, names) for tensor in tensors_in((args, self.watched))]
+        self.seen.append(entry)
+
+
+class _Printed:
+    """Text printed during a call goes to the log, so that its order among other effects is compared."""
+
+    def __init__(self, log: list[Any]) -> None:
+        self._log = log
+
+    def write(self, text: str) -> int:
+        self._log.append(("printed", text))
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+class _Handler(logging.Handler):
+    def __init__(self, log: list[Any]) -> None:
+        super().__init__()
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._log.append(("logged", record.levelname, record.getMessage()))
+
+
+@contextlib.contextmanager
+def _logged(log: list[Any]) -> Iterator[None]:
+    handler = _Handler(log)
+    logger = logging.getLogger("footguns")
+    logger.propagate = False
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+Scenario = Callable[[Stage], None]
+
+
+@dataclass(frozen=True)
+class Footgun:
+    """A scenario; `reason` says why static mode refuses it, if it does."""
+
+    play: Scenario
+    reason: str | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.play.__module__.rpartition('.')[2]}.{self.play.__name__}"
+
+
+FOOTGUNS: dict[str, Footgun] = {}
+
+
+def footgun(play: Scenario) -> Scenario:
+    """Register a scenario in which static mode must do what eager does."""
+    return _register(Footgun(play))
+
+
+def refused(reason: str) -> Callable[[Scenario], Scenario]:
+    """Register a scenario that static mode refuses, and why."""
+    return lambda play: _register(Footgun(play, reason))
+
+
+def _register(found: Footgun) -> Scenario:
+    assert found.name not in FOOTGUNS, found.name
+    FOOTGUNS[found.name] = found
+    return found.play
+
+
+def performed(found: Footgun, static: Callable[[Any], Any]) -> list[dict[str, Any]]:
+    """What is seen of a scenario in one mode."""
+    d2s.seed(0)
+    stage = Stage(static)
+    found.play(stage)
+    return stage.seen
+
+
+def assert_safe(found: Footgun) -> None:
+    """Assert that static mode does what eager does in every call, or refuses as it says it does."""
+    eager, static = performed(found, lambda function: function), performed(found, d2s.to_static)
+    assert not any("refused" in entry for entry in eager)
+    assert len(eager) == len(static)
+    for number, (expected, got) in enumerate(zip(eager, static, strict=True)):
+        if "refused" in got and found.reason is not None:
+            _assert_refused_cleanly(got, eager[number - 1] if number else None)
+            return
+        if got != expected:
+            lines = [f"entry {number}:"]
+            for part in dict.fromkeys((*expected, *got)):
+                if expected.get(part) != got.get(part):
+                    lines += [f"{part} eager:  {expected.get(part)}", f"{part} static: {got.get(part)}"]
+            raise AssertionError("\n".join(lines))
+    assert found.reason is None, "it was not refused"
+
+
+def _assert_refused_cleanly(got: dict[str, Any], before: dict[str, Any] | None) -> None:
+    """By file and line of the user, before any effect of the call."""
+    error = got["refused"]
+    assert error.location is not None, error
+    assert "footguns" in error.location.file, error
+    assert got["log"] == ("list", []), got["log"]
+    if before is not None and "watched" in before:
+        assert got["watched"] == before["watched"]
