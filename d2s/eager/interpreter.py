@@ -105,7 +105,7 @@ def _recorded(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], edges: list[
         node = OpNode(op, attrs, tuple(inputs), tuple(versions), edges, [spec_of(part) for part in parts],
                       parts if reads_out else None)
         return tuple([
-            Tensor(part, False, node, index) if is_floating(part.dtype) else Tensor(part)
+            _result(node, part, index) if is_floating(part.dtype) else Tensor(part)
             for index, part in enumerate(parts)
         ])
     data = result if type(result) is np.ndarray else np.asarray(result)
@@ -113,7 +113,13 @@ def _recorded(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], edges: list[
         return Tensor(data)
     node = OpNode(op, attrs, tuple(inputs), tuple(versions), edges, (TensorSpec(data.shape, data.dtype),),
                   data if reads_out else None)
-    return Tensor(data, False, node, 0)
+    return _result(node, data, 0) if reads_out else Tensor(data, False, node, 0)
+
+
+def _result(node: OpNode, data: Any, index: int) -> Tensor:
+    tensor = Tensor(data, False, node, index)
+    node.follow(tensor, index)
+    return tensor
 
 
 Tensor.interpreter = EagerInterpreter()

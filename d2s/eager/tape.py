@@ -7,6 +7,7 @@ every Tensor object that names the same value shares them, and a value keeps its
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +150,9 @@ class InteriorNode:
         if kept is not None:
             node.retained = {**(node.retained or {}), at: kept}
 
+    def note_write(self, tensor: Tensor, index: int) -> None:
+        """Take note that `tensor`, made by this node as output `index`, is about to be written to."""
+
     def check_usable(self) -> None:
         """Raise GradientError if the saved values are gone or have been changed in place."""
         if self.released:
@@ -213,9 +217,13 @@ class OpNode(InteriorNode):
         Version of each saved Tensor when the op ran, -1 for other inputs.
     out_data : array, tuple of arrays or None
         The result, if the rules read it.
+    results : dict of int to weak reference to Tensor
+        Of a result that the rules read, the Tensor of each output: it must not be written to.
+    written : TensorSpec or None
+        The result that has been.
     """
 
-    __slots__ = ("attrs", "inputs", "op", "out_data", "versions")
+    __slots__ = ("attrs", "inputs", "op", "out_data", "results", "versions", "written")
 
     def __init__(
         self,
@@ -233,20 +241,40 @@ class OpNode(InteriorNode):
         self.inputs = inputs
         self.versions = versions
         self.out_data = out_data
+        self.results: dict[int, weakref.ref[Tensor]] | None = None
+        self.written: TensorSpec | None = None
+
+    def follow(self, tensor: Tensor, index: int) -> None:
+        """Take note that `tensor` is output `index` now."""
+        if self.out_data is not None:
+            if self.results is None:
+                self.results = {}
+            self.results[index] = weakref.ref(tensor)
+
+    def note_write(self, tensor: Tensor, index: int) -> None:
+        if self.results is not None:
+            followed = self.results.get(index)
+            if followed is not None and followed() is tensor:
+                self.written = self.specs[index]
 
     def check_usable(self) -> None:
         super().check_usable()
+        if self.written is not None:
+            self._refuse(self.written)
         for value, version in zip(self.inputs, self.versions, strict=True):
             if version >= 0 and value.version != version:
-                raise GradientError(
-                    f"a tensor that the gradient of {self.op.name} needs has been modified in place: shape {value.shape}",
-                    advice="Write to a clone, or write before the tensor is used.",
-                )
+                self._refuse(value)
+
+    def _refuse(self, value: Any) -> None:
+        raise GradientError(
+            f"a tensor that the gradient of {self.op.name} needs has been modified in place: shape {list(value.shape)}",
+            advice="Write to a clone, or write before the tensor is used.",
+        )
 
     def release(self) -> None:
         super().release()
         self.inputs = self.versions = ()
-        self.out_data = None
+        self.out_data = self.results = None
 
     def saves_before(self, tensor: Tensor, before: Tensor) -> None:
         """Let an in-place op keep the value it wrote over: `before` names what `tensor` was."""

@@ -227,9 +227,13 @@ def _rebind(tensor: Tensor, value: Tensor) -> None:
     if tensor._node is not None and value._node is not None:
         # `.grad` goes on showing what is kept of the version that is replaced.
         tensor._node.show_retained(tensor._index, value._node, value._index)
+    if tensor._node is not None:
+        tensor._node.note_write(tensor, tensor._index)
     tensor.data, tensor._node, tensor._index = value.data, value._node, value._index
     tensor._stop_gradient = value._stop_gradient
     tensor.version += 1
+    if isinstance(tensor._node, OpNode):
+        tensor._node.follow(tensor, tensor._index)
 
 
 def _refresh(tensor: Tensor) -> None:
@@ -248,6 +252,8 @@ def _view_of(tensor: Tensor) -> View:
 
 def _set_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
     """Give `tensor` and its views new values; their history stays."""
+    if tensor._node is not None:
+        tensor._node.note_write(tensor, tensor._index)
     tensor.data = data
     tensor.version += 1
     leaf = tensor._leaf

@@ -32,6 +32,11 @@ class Run:
         known = _known(hooks)
         return _noted(hooks, Tensor(np.asarray(data))) if known is None else known
 
+    def note_write(self, tensor: Tensor, index: int) -> None:
+        made = self.made.get(index)
+        if made is not None and made() is tensor:
+            self.written.add(index)
+
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
         return data, Tensor(np.asarray(data), False)
@@ -57,7 +62,7 @@ class CallNode(InteriorNode):
 
     joins_outputs = True
 
-    __slots__ = ("compiled", "left", "made", "saved", "tensors", "turn_outputs", "versions")
+    __slots__ = ("compiled", "left", "made", "saved", "tensors", "turn_outputs", "versions", "written")
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any]) -> None:
         edges: list[Edge | None] = [tensors[i].edge() for i in compiled.edge_positions]
@@ -70,6 +75,8 @@ class CallNode(InteriorNode):
         self.versions = [tensor.version for tensor in tensors]
         # Tensors of this run whose values backward reads, by number, if the caller holds them.
         self.made: dict[int, weakref.ref[Tensor]] = {}
+        # Their numbers, if they have been written to.
+        self.written: set[int] = set()
         # Numbers of what turns of loops have kept, once a recorded backward has read it.
         self.turn_outputs: dict[tuple[int, str], int] = {}
 
@@ -92,6 +99,11 @@ class CallNode(InteriorNode):
         if number in self.compiled.read_outputs:
             self.made[number] = weakref.ref(tensor)
         return tensor
+
+    def note_write(self, tensor: Tensor, index: int) -> None:
+        made = self.made.get(index)
+        if made is not None and made() is tensor:
+            self.written.add(index)
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run: its gradient stays with it."""
@@ -152,10 +164,8 @@ class CallNode(InteriorNode):
 
     def check_output(self, number: int, op: str) -> None:
         """Raise if the caller has written to a tensor of this run that backward reads."""
-        reference = self.made.get(number)
-        tensor = None if reference is None else reference()
-        if tensor is not None and tensor.version:
-            modified_in_place(op, tuple(tensor.shape))
+        if number in self.written:
+            modified_in_place(op, tuple(self.specs[number].shape))
 
     def finish(self, walk: Any, number: int, grad: Any) -> None:
         """The only, or last, contribution of this run to an edge."""

@@ -37,8 +37,8 @@ class BackwardPlan:
         Outputs of the forward Program that have a gradient.
     saved : dict of Block to tuple of Value
         What a run has to keep for it.
-    inputs_read : set of Value
-        Values that a rule reads as input of an op: a write to such a tensor before backward is an error.
+    values_read : set of Value
+        Values that a rule reads: a write to such a tensor before backward is an error.
     conditional : tuple of int
         Edges to which the number of contributions depends on the path taken.
     """
@@ -46,7 +46,7 @@ class BackwardPlan:
     program: Program
     reached: tuple[int, ...]
     saved: dict[Block, tuple[Value, ...]] = field(default_factory=dict)
-    inputs_read: frozenset[Value] = frozenset()
+    values_read: frozenset[Value] = frozenset()
     conditional: tuple[int, ...] = ()
 
 
@@ -94,7 +94,7 @@ def append_backward(
         # Now that it is known which edges have to be counted.
         conditional |= builder.met_in_regions
     return BackwardPlan(
-        result, reached, saved_values(program, result), frozenset(builder.inputs_read), tuple(sorted(conditional)))
+        result, reached, saved_values(program, result), frozenset(builder.values_read), tuple(sorted(conditional)))
 
 
 class _Unsaved:
@@ -135,7 +135,7 @@ class Backward:
         self.output_numbers: dict[Value, int] = {}
         for number, value in enumerate(program.outputs):
             self.output_numbers.setdefault(value, number)
-        self.inputs_read: set[Value] = set()
+        self.values_read: set[Value] = set()
         self.kept_in_turns: dict[Block, tuple[Value, ...]] = {}
         self.tensors: dict[Value, int] = {}
         self.hook_points: dict[Value, Value] = {}
@@ -341,8 +341,9 @@ class Backward:
         needs = [self.needs(value) and op.differentiates(index) for index, value in enumerate(operator.inputs)]
         if not any(needs):
             return
-        read, reads_out = op.reads_for(tuple(needs))
-        self.inputs_read.update(value for value, is_read in zip(operator.inputs, read, strict=True) if is_read)
+        read, reads_out = self.reads(operator)
+        self.values_read.update(value for value, is_read in zip(operator.inputs, read, strict=True) if is_read)
+        self.values_read.update(operator.outputs if reads_out else ())
         inputs = [
             self.variable(value) if is_read or value.is_constant else self.unsaved(value)
             for value, is_read in zip(operator.inputs, read, strict=True)
@@ -364,14 +365,19 @@ class Backward:
             if contribution is not None:
                 self.contribute(grads, value, Gradient(self.record.value_of(contribution)))
 
+    def reads(self, operator: Operator) -> tuple[tuple[bool, ...], bool]:
+        """Of which inputs, and whether of its outputs, the rules of this op read the values."""
+        op = operator.op
+        assert op is not None
+        return op.reads_for(tuple(self.needs(v) and op.differentiates(i) for i, v in enumerate(operator.inputs)))
+
     def check_unwritten(self, operator: Operator) -> None:
         """Let the run raise, before any hook, if a rule reads a value that has been written over since."""
         if operator.op is None:
             return
-        needs = tuple(self.needs(v) and operator.op.differentiates(i) for i, v in enumerate(operator.inputs))
-        for value, is_read in zip(operator.inputs, operator.op.reads_for(needs)[0], strict=True):
-            if not is_read:
-                continue
+        read, reads_out = self.reads(operator)
+        values = [value for value, is_read in zip(operator.inputs, read, strict=True) if is_read]
+        for value in [*values, *(operator.outputs if reads_out else ())]:
             if self.forward.overwritten.get(value, operator) is not operator:
                 assert value.spec is not None
                 attrs = {"op": operator.kind, "shape": tuple(map(str, value.spec.shape))}
@@ -407,7 +413,7 @@ class Backward:
         given = [value for position, value in enumerate(around) if position not in operator.attrs["skip"]]
         given += [self.zeros_like(out).value if g is None else self.or_zeros(g, out).value
                   for g, out in zip(found, operator.outputs, strict=True)]
-        self.inputs_read.update(operator.inputs)
+        self.values_read.update(operator.inputs)
         results = tuple(self.record.new_value(f"{value.name}@GRAD", value.spec) for value in operator.inputs)
         needed = tuple(self.needs(value) for value in operator.inputs)
         self.record.emit("py_func", tuple(given), results, {"function": backward, "needed": needed}, effect=True)

@@ -90,7 +90,7 @@ class Compiled:
             program.backward = plan.program
             self._plans[(self.reachable, None, (), ())] = self._backward_function(plan)
             records = _records(plan.program)
-            self.read_outputs = frozenset(i for i, value in enumerate(program.outputs) if value in plan.inputs_read)
+            self.read_outputs = frozenset(i for i, value in enumerate(program.outputs) if value in plan.values_read)
         for check in FORWARD_CHECKS:
             check(program)
         source = forward_source(

@@ -236,3 +236,25 @@ def test_large_and_small_operands_may_be_the_same_tensor():
     x = leaf(1.0, 2.0)
     (x.reshape([2, 1]) * x).sum().backward()
     assert x.grad.tolist() == [6.0, 6.0]
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_result_that_its_gradient_reads_must_not_be_written(recorded):
+    x = d2s.to_tensor([0.5], stop_gradient=False)
+
+    def written():
+        y = x.tanh()
+        with d2s.set_grad_enabled(recorded):
+            y.add_(d2s.ones([1]))
+        return y * 2
+
+    with pytest.raises(d2s.GradientError, match=r"gradient of tanh needs has been modified in place: shape \[1\]"):
+        written().backward()
+
+
+def test_an_in_place_op_may_read_its_own_result():
+    x = d2s.to_tensor([0.5], stop_gradient=False)
+    y = x * 1
+    y.tanh_()
+    y.backward()
+    np.testing.assert_allclose(x.grad.numpy(), 1 - np.tanh(0.5) ** 2, rtol=1e-6)
