@@ -75,8 +75,10 @@ class HookPoints:
         definition, block = defined
         if definition.kind == "cond":
             position = definition.outputs.index(value)
-            for inner in definition.blocks:
-                inner.outputs += (self.hook_point(inner.outputs[position]),)
+            # Found first: that may give this region other points.
+            points = [self.hook_point(inner.outputs[position]) for inner in definition.blocks]
+            for inner, source in zip(definition.blocks, points, strict=True):
+                inner.outputs += (source,)
             definition.outputs += (point,)
         elif definition.kind == "while":
             self.carry_hook_point(definition, definition.outputs.index(value), point)
@@ -134,7 +136,8 @@ class HookPoints:
         if point is None:
             point = self.hook_points[loop.outputs[position]] = self.new_value(f"{value.name}@HOOKS", None)
             self.definitions[point] = self.definitions[loop.outputs[position]]
-        loop.inputs += (self.hook_point(loop.inputs[position]),)
+        initial = self.hook_point(loop.inputs[position])
+        loop.inputs += (initial,)
         loop.outputs += (point,)
         test.inputs += (self.new_value(f"{test.inputs[position].name}@HOOKS", None),)
         body.inputs += (inner,)

@@ -132,6 +132,7 @@ def py_layer_backward(
 
 
 RUNTIME: dict[str, Any] = {
+    "MISSING": MISSING,
     "HookPoint": HookPoint,
     "add_present": add_present,
     "check_bound": check_bound,

@@ -500,3 +500,31 @@ def mean_of_turns(x, n):
         total = total + x**count
         count += 1
     return total / count if count > 0 else total
+
+
+@program
+def none_returned_from_a_loop(x, n):
+    i = 0
+    while i < n:
+        i = i + 1
+        if i > 2:
+            return None
+    return x * i
+
+
+@program
+def swap_behind_a_break(x, y, c, n):
+    for i in range(n):
+        if c > i:
+            break
+        x, y = y, x
+    return x, x * y
+
+
+@program
+def number_returned_from_a_loop(x, n):
+    for i in range(n):
+        x = x * 2
+        if x.sum() > 5:
+            return 5
+    return x
