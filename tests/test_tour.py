@@ -298,6 +298,6 @@ def test_bad_input_is_a_clear_error_and_changes_nothing():
     with pytest.raises(TypeError):
         paddle.to_tensor([1], stop_gradient=False)
     with pytest.raises(OSError, match="source"):
-        paddle.jit.to_static(eval("lambda x: x"))
+        paddle.jit.to_static(eval(compile("lambda x: x", "<generated>", "eval")))
     y.sum().backward()
     assert x.grad.numpy().tolist() == [2.0, 2.0]

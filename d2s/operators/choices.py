@@ -20,12 +20,13 @@ def note(chosen: Variable, sources: Iterable[Variable]) -> None:
     for source in sources:
         for other in (source, *_alive(source)):
             if other is not chosen:
-                chosen.__dict__.setdefault(_LINKS, []).append(weakref.ref(other))
-                other.__dict__.setdefault(_LINKS, []).append(weakref.ref(chosen))
+                # By identity, each once: what is chosen among chosen ones shares their sources.
+                chosen.__dict__.setdefault(_LINKS, {})[id(other)] = weakref.ref(other)
+                other.__dict__.setdefault(_LINKS, {})[id(chosen)] = weakref.ref(chosen)
 
 
 def _alive(variable: Variable) -> Iterator[Variable]:
-    for reference in variable.__dict__.get(_LINKS, ()):
+    for reference in list(variable.__dict__.get(_LINKS, {}).values()):
         other = reference()
         if other is not None:
             yield other
