@@ -105,9 +105,6 @@ class InteriorNode:
 
     __slots__ = ("__weakref__", "edges", "hooks", "released", "retained", "sequence", "specs")
 
-    # True if one output may be computed from another, inside the node.
-    joins_outputs = False
-
     def __init__(self, edges: Sequence[Edge | None], specs: Sequence[TensorSpec]) -> None:
         self.edges = edges
         self.specs = specs
@@ -143,6 +140,14 @@ class InteriorNode:
             keep = Retain(self.grad_of(index))
             hooks.add(keep)
             self.retained = {**(self.retained or {}), index: keep}
+
+    def leads_on(self, walk: Walk) -> bool:
+        """True if a gradient that comes here is of use to `walk`."""
+        return any(edge is not None and walk.needs(edge) for edge in self.edges)
+
+    def output_leads_on(self, index: int, walk: Walk) -> bool:
+        """The same for the gradient of one output, of a node that leads on."""
+        return True
 
     def show_retained(self, index: int, node: InteriorNode, at: int) -> None:
         """Let output `at` of `node`, a version written over output `index` of this one, show what is retained here."""

@@ -98,19 +98,20 @@ class Walk:
                     reach(edge[0])
         nodes = sorted(seen, key=_age)
         if self.captured is not None:
-            useful, targets = self._useful, self.captured
-            # From one output of a compiled call a gradient may reach another.
-            useful.update(node for node, _ in targets if isinstance(node, InteriorNode) and node.joins_outputs)
             for interior in nodes:
-                if any(e is not None and e not in blocked and (e in targets or e[0] in useful) for e in interior.edges):
-                    useful.add(interior)
+                if interior.leads_on(self):
+                    self._useful.add(interior)
         return nodes
 
     def needs(self, edge: Edge) -> bool:
         """True if a gradient sent to `edge` is of use to this walk."""
         if self.captured is None:
             return not self.blocked or edge not in self.blocked
-        return edge not in self.blocked and (edge in self.captured or edge[0] in self._useful)
+        if edge in self.blocked:
+            return False
+        node, index = edge
+        return edge in self.captured or (
+            isinstance(node, InteriorNode) and node in self._useful and node.output_leads_on(index, self))
 
     def accumulate(self, edge: Edge, grad: Tensor) -> None:
         """Add one contribution to the gradient of `edge`."""

@@ -60,8 +60,6 @@ class CallNode(InteriorNode):
     backward at the same time.
     """
 
-    joins_outputs = True
-
     __slots__ = ("compiled", "left", "made", "saved", "tensors", "turn_outputs", "versions", "written")
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any]) -> None:
@@ -110,6 +108,22 @@ class CallNode(InteriorNode):
         tensor = Tensor(np.asarray(data), False)
         self.edges.append(tensor.graph_edge())  # type: ignore[attr-defined]
         return data, tensor
+
+    # --- which gradients are of use: asked by the walk ---------------------------------------------------------
+
+    def leads_on(self, walk: Any) -> bool:
+        # From one output a gradient may reach another.
+        return super().leads_on(walk) or any(node is self for node, _ in walk.captured)
+
+    def output_leads_on(self, index: int, walk: Any) -> bool:
+        if index >= len(self.compiled.dependencies):
+            # A value that the run keeps, asked for by a walk that was recorded.
+            return True
+        depends = self.compiled.dependencies[index]
+        # Leaves made in this run come after the edges that all runs have.
+        edges = [self.edges[number] for number in depends.edges] + list(self.edges[len(self.compiled.edge_positions) :])
+        return any((self, number) in walk.captured for number in depends.outputs) or any(
+            edge is not None and walk.needs(edge) for edge in edges)
 
     # --- backward: called by the walk, and by generated code ---------------------------------------------------
 

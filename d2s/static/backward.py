@@ -210,7 +210,7 @@ class Backward:
         """Edges to which `operator`, or an operator inside it, contributes; first argument first."""
         found: dict[int, None] = {}
         for inside in (operator, *(o for block in operator.blocks for o in walk_operators(block))):
-            for value in _differentiated(inside):
+            for value in differentiated(inside):
                 if value in self.edges:
                     found[self.edges[value]] = None
         return found
@@ -550,7 +550,7 @@ class Backward:
         return found
 
 
-def _differentiated(operator: Operator) -> Iterator[Value]:
+def differentiated(operator: Operator) -> Iterator[Value]:
     """Values to which backward may send a gradient when it visits `operator` itself."""
     if operator.op is not None:
         if not all(out.stop_gradient for out in operator.outputs):

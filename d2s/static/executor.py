@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import itertools
 import linecache
 import traceback
@@ -17,6 +18,7 @@ from d2s.errors import D2SError, GradientError
 from d2s.static.arrivals import count_source
 from d2s.static.backward import BackwardPlan, append_backward, saved_values
 from d2s.static.codegen import Source, backward_source, forward_source
+from d2s.static.dependencies import Dependencies, dependencies_of_outputs
 from d2s.static.program import Block, Program, Value
 
 _numbers = itertools.count()
@@ -97,6 +99,11 @@ class Compiled:
             "forward", program.block, self.saved, records, program.outputs, self.tensors, hook_points)
         self.forward_source = source
         self.forward = load(source, program.name)
+
+    @functools.cached_property
+    def dependencies(self) -> tuple[Dependencies, ...]:
+        """What each output can be differentiated with respect to."""
+        return dependencies_of_outputs(self.program, self.edges)
 
     def backward_function(
         self, reached: tuple[int, ...], wanted: tuple[int, ...] | None, captured: tuple[int, ...],
