@@ -123,6 +123,10 @@ def _with_missing(first: Form, second: Form, name: str) -> Form:
         return TensorForm(bound.spec, bound.stop_gradient, bound.missing or name)
     if isinstance(bound, ObjectForm) or (isinstance(bound, SameForm) and is_plain(bound.value)):
         return ObjectForm(_kind_of(bound), name)
+    if isinstance(bound, BuiltForm) and issubclass(bound.cls, tuple) and bound.parts:
+        # Reading the name reads its parts: each is checked.
+        nothing = SameForm(MISSING)
+        return BuiltForm(bound.cls, None, tuple(_with_missing(nothing, part, name) for part in bound.parts))
     raise CannotMerge(f"{name} is bound after a turn only, to {_shown(bound)}")
 
 
@@ -182,7 +186,9 @@ def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value], *sources: Any) 
     if isinstance(form, SameForm):
         return form.value
     parts = [
-        rebuilt(tracer, part, values, *(list(s.values() if isinstance(s, dict) else s)[i] for s in sources))
+        rebuilt(
+            tracer, part, values,
+            *(list(s.values() if isinstance(s, dict) else s)[i] for s in sources if s is not MISSING))
         for i, part in enumerate(form.parts)
     ]
     if form.keys is not None:
@@ -195,7 +201,8 @@ def values_of(tracer: Tracer, form: Form, thing: Any, value_of: ValueOf) -> list
     if isinstance(form, SameForm):
         return []
     if isinstance(form, BuiltForm):
-        parts = thing.values() if isinstance(thing, dict) else thing
+        parts = [MISSING] * len(form.parts) if thing is MISSING else (
+            thing.values() if isinstance(thing, dict) else thing)
         pairs = zip(form.parts, parts, strict=True)
         return [value for part, inner in pairs for value in values_of(tracer, part, inner, value_of)]
     if thing is MISSING:

@@ -199,6 +199,9 @@ def not_(tracer: Tracer, operand: Any) -> Any:
 
 def bound(name: str, found: Any) -> Any:
     """What a name holds that some path of the Program leaves unbound: checked when the Program runs this read."""
+    if isinstance(found, tuple) and any(is_symbol(part) and part.value.maybe_missing is not None for part in found):
+        parts = [bound(name, part) for part in found]
+        return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
     if not is_symbol(found) or found.value.maybe_missing is None:
         return found
     value, interpreter = found.value, found.interpreter

@@ -347,6 +347,11 @@ class _Merger:
             merged = Variable(self.tracer, out)
             choices.note(merged, sharing((self.variable(present),)))
             return self._holder(merged)
+        if isinstance(present, tuple) and present and self.tracer.in_loop:
+            # Reading the name reads its parts: each is checked.
+            pairs = ((MISSING, part) if a is MISSING else (part, MISSING) for part in present)
+            parts = [self._with_missing(x, y, what) for x, y in pairs]
+            return type(present)(*parts) if hasattr(present, "_fields") else type(present)(parts)
         kind = present.value.kind if isinstance(present, ObjectVariable) else type(present)
         if not self.tracer.in_loop or not (isinstance(present, ObjectVariable) or is_plain(present)):
             # Outside of loops both paths are followed, each with what it knows.

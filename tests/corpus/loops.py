@@ -528,3 +528,20 @@ def number_returned_from_a_loop(x, n):
         if x.sum() > 5:
             return 5
     return x
+
+
+@program
+def tuple_returned_in_a_tensor_loop(x, c, n):
+    z, u = x * 2, x + 1
+    for i in range(n):
+        z = z * x
+        if c > 0:
+            return z, u
+    return z, u
+
+
+@program
+def pair_bound_in_the_loop_only(x, n):
+    for i in range(n):
+        pair = x * i, (x + 1, i)
+    return pair[0] + pair[1][0]
