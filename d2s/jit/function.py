@@ -20,6 +20,7 @@ from d2s.jit.signature import check_arguments
 from d2s.jit.trace import Traced, trace
 from d2s.nn.layer import Layer
 from d2s.operators import conversion, policy
+from d2s.operators.equality import same_parts
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Program
 from d2s.transpiler.convert import JIT_PASSES, prepare
@@ -55,13 +56,18 @@ class StaticFunction:
         self._own_cache = ProgramCache()
         self._lock = threading.RLock()
         self._training: bool | None = None
-        self._signature = inspect.signature(function)
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
-        names = list(self._signature.parameters.values())
-        self._names = [parameter.name for parameter in names]
-        plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in names)
-        self._positional = self._names if plain else None
+        self._look()
+
+    def _look(self) -> None:
+        """Take note of the parameters and defaults that the function has now."""
+        function: Any = self._function
+        self._code, self._defaults = function.__code__, (function.__defaults__, dict(function.__kwdefaults__ or {}))
+        self._signature = inspect.signature(function, follow_wrapped=False)
+        parameters = self._signature.parameters.values()
+        plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        self._positional = list(self._signature.parameters) if plain else None
 
     # --- binding -----------------------------------------------------------------------------------------------
 
@@ -143,16 +149,32 @@ class StaticFunction:
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by parameter name, defaults filled in; checked against the specs, if there are any."""
+        function: Any = self._function
+        if function.__code__ is not self._code:
+            self._look()
         names = self._positional
         if names is not None and not kwargs and len(args) == len(names):
             bound = dict(zip(names, args, strict=True))
         else:
-            found = self._signature.bind(*args, **kwargs)
-            found.apply_defaults()
-            bound = found.arguments
+            if not same_parts(
+                (function.__defaults__, *(function.__kwdefaults__ or {}).items()),
+                (self._defaults[0], *self._defaults[1].items()),
+            ):
+                self._look()
+            bound = self._bound(args, kwargs)
         if self._input_spec is not None:
             check_arguments(self._input_spec, self._signature, bound, self._instance is not None, self.__name__)
         return bound
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        try:
+            found = self._signature.bind(*args, **kwargs)
+        except TypeError:
+            # In the words of Python.
+            self._function(*args, **kwargs)
+            raise
+        found.apply_defaults()
+        return found.arguments
 
     def _trace(self, bound: dict[str, Any]) -> ConcreteProgram:
         cache = self._own_cache

@@ -14,7 +14,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.policy import is_convertible
-from d2s.operators.sources import Attribute, Constant
+from d2s.operators.sources import Attribute, Constant, Source
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -30,12 +30,19 @@ def attr(tracer: Tracer, value: Any, name: str) -> Any:
         if pending is not None:
             return pending[0]
     if isinstance(value, ModuleType):
-        return tracer.read(Attribute(Constant(value), name), getattr(value, name))
+        return _read(tracer, Constant(value), value, name)
     if isinstance(value, type):
         return _class_attribute(tracer, value, name)
     if isinstance(value, super):
         return _super_attribute(tracer, value, name)
     return _instance_attribute(tracer, value, name)
+
+
+def _read(tracer: Tracer, source: Source, value: Any, name: str) -> Any:
+    """An attribute that is simply there, at a path."""
+    if tracer.is_later(value, "attr", name):
+        return tracer.python_call(getattr, (value, name), effect=True)
+    return tracer.read(Attribute(source, name), getattr(value, name), getattr, value, name)
 
 
 def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
@@ -53,7 +60,7 @@ def _class_attribute(tracer: Tracer, cls: type, name: str) -> Any:
         tracer.remember(cls, Constant(cls))
         tracer.guard_held(cls, name)
         return result
-    return tracer.read(Attribute(Constant(cls), name), result)
+    return _read(tracer, Constant(cls), cls, name)
 
 
 def _super_attribute(tracer: Tracer, proxy: super, name: str) -> Any:
@@ -105,7 +112,7 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
 def _plain_attribute(tracer: Tracer, value: Any, name: str, found: Any, is_own: bool) -> Any:
     """An attribute that is simply there."""
     source = tracer.source_of(value)
-    if source is not None and id(value) in tracer.dirty and not callable(found):
+    if source is not None and tracer.is_later(value, "attr", name) and not callable(found):
         return tracer.python_call(getattr, (value, name), effect=True)
     result = getattr(value, name)
     is_method = isinstance(result, MethodType) and result.__self__ is value or _is_builtin_method(result, value)
@@ -115,9 +122,9 @@ def _plain_attribute(tracer: Tracer, value: Any, name: str, found: Any, is_own: 
             _guard_absent(tracer, value, name)
         if source is None or is_method:
             # Found in the class of an object that is made inside, or a method: made anew each time.
-            return result if is_method else tracer.read(Attribute(Constant(type(value)), name), result)
+            return result if is_method else _read(tracer, Constant(type(value)), type(value), name)
     if source is not None:
-        return result if is_method and not is_own else tracer.read(Attribute(source, name), result)
+        return result if is_method and not is_own else _read(tracer, source, value, name)
     return tracer.lift(result) if isinstance(result, TensorBase) and not isinstance(result, Variable) else result
 
 

@@ -10,7 +10,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, user_location
 from d2s.operators import access, native
 from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
-from d2s.operators.libraries import holds_objects, holds_symbols, run_later
+from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -109,18 +109,11 @@ def _text(function: Callable[..., Any]) -> Callable[..., Any]:
     """str, repr, format: what an older object or a symbol says of itself is asked for when the Program runs."""
 
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
-        if any(map(_is_known_later(tracer), args)):
+        if any(native.tells_later(tracer, arg) for arg in args):
             return tracer.python_call(function, args, kwargs, kind=str, effect=True)
         return function(*args, **kwargs)
 
     return traced
-
-
-def _is_known_later(tracer: Tracer) -> Callable[[Any], bool]:
-    def check(thing: Any) -> bool:
-        return holds_symbols(thing) or (tracer.is_outer(thing) and not isinstance(thing, type))
-
-    return check
 
 
 def _identity(tracer: Tracer, thing: Any) -> Any:

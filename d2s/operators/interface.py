@@ -192,6 +192,10 @@ class TraceOperators(PythonOperators):
             return PythonOperators.binary(name, left, right)
         return native.binary(tracer, name, left, right)
 
+    def unary(self, name: str, operand: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return PythonOperators.unary(name, operand) if tracer is None else native.unary(tracer, name, operand)
+
     def unpack(self, value: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
         return value if tracer is None else native.unpack(tracer, value)
@@ -222,7 +226,7 @@ class TraceOperators(PythonOperators):
 
     def format_value(self, value: Any, conversion: str | None, spec: str) -> Any:  # type: ignore[override]
         tracer = current_tracer()
-        if tracer is not None and (is_symbol(symbol_of(tracer, value)) or is_symbol(spec)):
+        if tracer is not None and (native.tells_later(tracer, value) or is_symbol(spec)):
             return tracer.python_call(format_value, (value, conversion, spec), kind=str, effect=True)
         return format_value(value, conversion, spec)
 

@@ -11,6 +11,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.operators.access import special
 from d2s.operators.guards import Guard, is_layer, lookup
+from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -25,6 +26,7 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     getter = special(tracer, value, "__getitem__")
     if getter is not None:
         return _call(getter, index)
+    _adopt_namespace(tracer, value)
     source = tracer.source_of(value)
     if is_layer(value):
         return _call(MethodType(lookup(type(value), "__getitem__"), value), index)
@@ -46,6 +48,12 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     if isinstance(value, list | tuple | dict) or type(value).__name__ == "deque":
         return tracer.snapshot(value)[index] if isinstance(index, slice) else tracer.read_item(value, index, source)
     return tracer.python_call(operator.getitem, (value, index), effect=True)
+
+
+def _adopt_namespace(tracer: Tracer, thing: Any) -> None:
+    """``globals()`` is older than the call, also where nothing else has read it yet."""
+    if type(thing) is dict and "__builtins__" in thing and not tracer.is_outer(thing):
+        tracer.remember(thing, Constant(thing))
 
 
 def _holds_symbol(index: Any) -> bool:
@@ -80,6 +88,7 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     if isinstance(target, ObjectVariable):
         tracer.effect(operator.setitem, target, index, value)
         return
+    _adopt_namespace(tracer, target)
     setter = special(tracer, target, "__setitem__")
     if setter is not None:
         _call(setter, index, value)

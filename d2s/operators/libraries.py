@@ -208,7 +208,7 @@ def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
     """A call that may do anything: it happens on every run, at its place."""
     result = run_later(tracer, func, args, kwargs)
     if not policy.is_stdlib(policy.module_of(func)) and policy.module_of(func) not in ("builtins", "numpy"):
-        tracer.tensors_may_change()
+        tracer.anything_may_change()
     return None if func in _GIVES_NONE or policy.module_of(func) in ("logging", "warnings") else result
 
 
@@ -218,7 +218,17 @@ _GIVES_NONE = (print, setattr, delattr)
 def run_later(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObjectVariable:
     """A call that is an effect of the Program."""
     tracer.effects += 1
-    return tracer.python_call(func, args, kwargs, effect=True)
+    kind = _RESULTS.get((policy.module_of(func), getattr(func, "__name__", "")))
+    return tracer.python_call(func, args, kwargs, kind=kind, effect=True)
+
+
+# What well-known functions give.
+_RESULTS: dict[tuple[str, str], type] = {
+    **dict.fromkeys([("random", name) for name in ("random", "uniform", "gauss", "normalvariate", "betavariate")], float),
+    **dict.fromkeys([("random", name) for name in ("randint", "randrange", "getrandbits")], int),
+    **dict.fromkeys([("time", name) for name in ("time", "perf_counter", "monotonic", "process_time")], float),
+    **dict.fromkeys([("time", name) for name in ("time_ns", "perf_counter_ns", "monotonic_ns")], int),
+}
 
 
 def holds_symbols(tree: Any) -> bool:

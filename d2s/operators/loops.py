@@ -166,7 +166,7 @@ class _Loop:
             body_block, outcome = trace_branch(tracer, self.body, heap)
             self._refuse_changes_of_rebuilt(outcome)
             self.before.restore()
-            if self._learn(outcome):
+            if self._learn(outcome) or tracer.learn_writes(outcome.state):
                 return False
             self._emit(inputs, tested.result, test_block, body_block, outcome)
         finally:

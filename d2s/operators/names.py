@@ -29,7 +29,9 @@ class Names:
             if pending is not None:
                 return pending[0]
         if name in namespace:
-            return tracer.read(Global(namespace, name), value)
+            if tracer.is_later(namespace, "item", name):
+                return tracer.python_call(operator.getitem, (namespace, name), effect=True)
+            return tracer.read(Global(namespace, name), value, operator.getitem, namespace, name)
         # A global of that name would come first.
         tracer.guards.add(Guard(Constant(namespace), repr(name) + " not in {v}", (), f"no global {name}"))
         return tracer.read(Global(_BUILTINS, name), value) if name in _BUILTINS else value
@@ -41,7 +43,9 @@ class Names:
             pending = tracer.pending.get((id(cell), "cell", name))
             if pending is not None:
                 return pending[0]
-        return tracer.read(Cell(cell, name), value)
+        if tracer.is_later(cell, "cell", name):
+            return tracer.python_call(getattr, (cell, "cell_contents"), effect=True)
+        return tracer.read(Cell(cell, name), value, getattr, cell, "cell_contents")
 
     def store_global(self, tracer: Tracer, name: str, value: Any) -> None:
         namespace = self.fn.__globals__

@@ -17,6 +17,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.equality import is_plain
+from d2s.operators.libraries import holds_symbols
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -40,6 +41,22 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     return getattr(operator, name)(tracer.snapshot_deeply(left), tracer.snapshot_deeply(right))
 
 
+def unary(tracer: Tracer, name: str, operand: Any) -> Any:
+    """``-operand`` and its like."""
+    operand = _operand(tracer, operand)
+    method = _user_method(tracer, operand, f"__{name.strip('_')}__")
+    if method is not None:
+        return _call(method)
+    if tracer.is_outer(operand) and not isinstance(operand, TensorBase):
+        return tracer.python_call(getattr(operator, name), (operand,), effect=True)
+    return getattr(operator, name)(operand)
+
+
+def tells_later(tracer: Tracer, thing: Any) -> bool:
+    """True if what an object says of itself as text is known only when the Program runs."""
+    return holds_symbols(thing) or (tracer.is_outer(thing) and not isinstance(thing, type))
+
+
 def _operand(tracer: Tracer, thing: Any) -> Any:
     return tracer.lift(thing) if isinstance(thing, TensorBase) and not isinstance(thing, Variable) else thing
 
@@ -47,7 +64,8 @@ def _operand(tracer: Tracer, thing: Any) -> Any:
 def _must_wait(tracer: Tracer, name: str, left: Any, right: Any) -> bool:
     """True if the operator has to be done when the Program runs."""
     if name == "mod" and isinstance(left, str | bytes):
-        return holds_symbols(right)
+        parts = right if isinstance(right, tuple) else (right,)
+        return any(tells_later(tracer, part) for part in (right, *parts))
     if isinstance(left, TensorBase) or isinstance(right, TensorBase):
         return False
     for part in (left, right):
@@ -98,19 +116,11 @@ def seen(tracer: Tracer, thing: Any) -> Any:
     return tracer.snapshot(thing) if isinstance(thing, CONTAINERS) else thing
 
 
-def holds_symbols(tree: Any) -> bool:
-    """True if there is something in nested containers that is known only when the Program runs."""
-    if isinstance(tree, TensorBase | ObjectVariable):
-        return True
-    if isinstance(tree, list | tuple | set):
-        return any(map(holds_symbols, tree))
-    return isinstance(tree, dict) and any(map(holds_symbols, tree.values()))
-
-
 def unpack(tracer: Tracer, value: Any) -> Any:
     """What ``a, b = value`` takes apart."""
     refuse_outer_iterator(tracer, value)
-    return seen(tracer, value)
+    method = _user_method(tracer, value, "__iter__")
+    return seen(tracer, value) if method is None else _call(method)
 
 
 def matched(tracer: Tracer, subject: Any, asks_types: bool) -> Any:

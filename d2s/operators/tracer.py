@@ -10,7 +10,7 @@ import copy
 import operator
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import BuiltinMethodType, CellType, MethodType, ModuleType
 from typing import Any
 
@@ -19,11 +19,18 @@ import numpy as np
 from d2s.core.arrays import as_array
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import Op
-from d2s.core.spec import TensorSpec, spec_of
-from d2s.errors import ProgramError, ShapeError, UnsupportedSyntaxError, user_location
+from d2s.core.spec import TensorSpec, is_floating, spec_of
+from d2s.errors import (
+    ExecutionError,
+    ProgramError,
+    ShapeError,
+    TracingError,
+    UnsupportedSyntaxError,
+    user_location,
+)
 from d2s.operators import policy, views
 from d2s.operators.closures import Lowering
-from d2s.operators.equality import is_plain
+from d2s.operators.equality import is_plain, same_thing
 from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for, layer_state
 from d2s.operators.sources import Argument, Attribute, Cell, Constant, Global, Item, Source
 from d2s.static.builder import StaticInterpreter
@@ -88,13 +95,15 @@ class Tracer(StaticInterpreter):
         self.sources: dict[Value, Source] = {}
         # Objects of the user's classes that the traced code has made.
         self._made: dict[int, Any] = {}
+        self._checked: set[tuple[Any, ...]] = set()
         # How many calls have been recorded that may do anything outside.
         self.effects = 0
         self._seen: dict[tuple[Any, ...], Any] = {}
         self.tensors: dict[Value, Any] = {}
         self.origins: dict[int, tuple[Any, Source]] = {}
         self.pending: dict[tuple[int, str, Any], Any] = {}
-        self.dirty: dict[int, Any] = {}
+        # What is known only when the Program runs: whole objects by identity, and single places as in `pending`.
+        self.dirty: dict[Any, Any] = {}
         self.outside_cells: dict[int, CellType] = {}
         self.frozen: list[Any] = []
         self._canonical: dict[int, tuple[Any, Variable]] = {}
@@ -123,8 +132,14 @@ class Tracer(StaticInterpreter):
         found = self.origins.get(id(thing))
         return found[1] if found is not None else None
 
-    def read(self, source: Source, value: Any) -> Any:
-        """Note that the trace depends on `value`, read at `source`; tensors become Variables."""
+    def read(self, source: Source, value: Any, *again: Any) -> Any:
+        """Note that the trace depends on `value`, read at `source`; tensors become Variables.
+
+        `again` is a function and its arguments that read it when the Program runs: behind a call that may have
+        changed anything, it is checked there that it has not changed this.
+        """
+        if again and _ANYTHING in self.dirty and not callable(value) and not isinstance(value, ModuleType):
+            self._check_again(source, value, again)
         if isinstance(value, Variable | ObjectVariable):
             return value
         place = source.identity
@@ -142,6 +157,13 @@ class Tracer(StaticInterpreter):
         if not is_plain(value):
             self.remember(value, source)
         return value
+
+    def _check_again(self, source: Source, value: Any, again: tuple[Any, ...]) -> None:
+        place = (source.identity, self.epoch)
+        if place not in self._checked:
+            self._checked.add(place)
+            expected = value if isinstance(value, TensorBase) else _Expected(value)
+            self.effect(_check_unchanged, again[0], again[1:], expected, str(source))
 
     def _note_same(self, source: Source, first: Source) -> None:
         """Note that the same object was found at a second path."""
@@ -239,6 +261,11 @@ class Tracer(StaticInterpreter):
         """Note that what was just recorded may write to tensors from outside."""
         self.epoch += 1
 
+    def anything_may_change(self) -> None:
+        """Note that what was just recorded may change anything outside."""
+        self.tensors_may_change()
+        self.dirty[_ANYTHING] = _ANYTHING
+
     def method_call(self, variable: Variable, name: str, *args: Any) -> Any:
         if name == "retain_grads":
             self.retaining.add(variable.value)
@@ -324,7 +351,7 @@ class Tracer(StaticInterpreter):
         value = container[key]
         if isinstance(value, Variable | ObjectVariable):
             return value
-        return self.read(Item(source, key), value)
+        return self.read(Item(source, key), value, operator.getitem, container, key)
 
     def value_of(self, arg: Any) -> Value:
         if isinstance(arg, np.ndarray) and self.is_outer(arg):
@@ -353,6 +380,10 @@ class Tracer(StaticInterpreter):
         if not self.pending or isinstance(key, list | dict | set):
             return None
         return self.pending.get((id(thing), "item", _key_of(key)))
+
+    def is_later(self, thing: Any, kind: str, key: Any) -> bool:
+        """True if what `thing` holds at `key` is known only when the Program runs."""
+        return bool(self.dirty) and (id(thing) in self.dirty or (id(thing), kind, _key_of(key)) in self.dirty)
 
     def changed(self, thing: Any) -> None:
         """Note that an older object is changed as a whole: what it holds is known when the Program runs."""
@@ -425,6 +456,34 @@ class Tracer(StaticInterpreter):
         self.program.same_edge[written] = self.captured[id(tensor)][1]
         self._materialised[written] = self.hook_points[written] = self.materialise(old)
         self.rebind(variable, written)
+        shares = tensor._sharing is not None
+        self.guards.add(Guard(
+            self.sources[self.captured[id(tensor)][1]], "{v}._sharing is " + ("not None" if shares else "None"), (),
+            "with views" if shares else "without views", is_live=True))
+        if shares:
+            # Other tensors from outside may show what was written.
+            self.tensors_may_change()
+            self._read_at[id(tensor)] = self.epoch
+
+    def tensor_of_number(self, number: ObjectVariable, dtype: Any) -> Variable:
+        kind = number.value.kind
+        if kind is None and is_floating(dtype):
+            # Whatever number it is, the result has the dtype of the tensor.
+            number = self.python_call(_checked_number, (number,), kind=float, effect=True)
+        elif kind not in (int, float, bool, complex):
+            raise TracingError(
+                f"a tensor of a value that is known only when the Program runs ({number.value.name}): its shape and "
+                "dtype are not known", user_location(), "Make the tensor outside, or use the random ops of d2s.",
+            )
+        return super().tensor_of_number(number, dtype)
+
+    def to_tensor(self, data: Any, dtype: Any, stop_gradient: bool) -> Variable:
+        if isinstance(data, ObjectVariable) and data.value.kind not in (int, float, bool, complex):
+            raise TracingError(
+                f"a tensor of a value that is known only when the Program runs ({data.value.name}): its shape and "
+                "dtype are not known", user_location(), "Make the tensor outside, or use the random ops of d2s.",
+            )
+        return super().to_tensor(data, dtype, stop_gradient)
 
     def array_of(self, value: Value) -> Value:
         """The NumPy array of a value as Python object."""
@@ -541,14 +600,17 @@ class Tracer(StaticInterpreter):
             variable.value = known.get(id(variable), self.captured[id(tensor)][1])
         self.tensors = {**self.tensors, **tensors}
 
-    @contextmanager
-    def region(self, root: Block) -> Iterator[Path]:
+    def region(self, root: Block) -> AbstractContextManager[Path]:
         """Record into `root`, with decisions of its own."""
         if len(self._paths) > MAX_NESTING:
             raise UnsupportedSyntaxError(
                 f"more than {MAX_NESTING} conditions inside of each other: a recursion whose end is known only when "
                 "the Program runs cannot become a graph", user_location(), "Write it as a loop.",
             )
+        return self._region(root)
+
+    @contextmanager
+    def _region(self, root: Block) -> Iterator[Path]:
         path = Path(root)
         self._paths.append(path)
         depth = len(self._blocks)
@@ -573,11 +635,19 @@ class Tracer(StaticInterpreter):
                     "a tensor from outside is written inside a loop whose turns are known only when the Program runs",
                     user_location(), "Write to a local clone in the loop, and to the tensor after it.",
                 )
-        for key, pending in after[0].items():
-            if key not in self.pending:
-                # What is read there after the loop depends on whether it ran: read it then.
-                self.dirty[id(pending[1])] = pending[1]
         self.dirty.update(after[1])
+
+    def learn_writes(self, after: tuple[Any, ...]) -> bool:
+        """Before a loop whose body ends in state `after`: what it writes outside is read when the Program runs, in
+        the body and behind it.  True if there is anything new: then the body has to be traced again."""
+        written = {key: entry[1] for key, entry in after[0].items() if self.pending.get(key) is not entry}
+        new = {**after[1], **written}
+        if all(key in self.dirty and key not in self.pending for key in new):
+            return False
+        self.dirty.update(new)
+        for key in written:
+            self.pending.pop(key, None)
+        return True
 
     @property
     def path(self) -> Path | None:
@@ -604,6 +674,36 @@ class Tracer(StaticInterpreter):
         state = layer_state(layer, whole)
         self.guards.add(Guard(
             Constant(layer), "same_state({v}, " + repr(whole) + ", {k0})", (state,), "its layers and hooks"))
+
+
+# In `dirty`: everything may be another than it was.
+_ANYTHING = "anything"
+
+
+class _Expected:
+    """A value that is compared with when the Program runs."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _check_unchanged(reader: Any, place: tuple[Any, ...], expected: Any, name: str) -> None:
+    now = reader(*place)
+    before = expected.value if isinstance(expected, _Expected) else expected
+    if not same_thing(now, before):
+        raise ExecutionError(
+            f"{name} was changed by a call that is not traced, and is read after it in the same run",
+            advice="Let the call return what it changes, or keep the whole function eager with @d2s.jit.not_to_static.",
+        )
+
+
+def _checked_number(number: Any) -> Any:
+    if isinstance(number, int | float | np.floating | np.integer | np.bool_):
+        return number
+    raise ExecutionError(
+        f"a {type(number).__name__} that is known only when the Program runs was combined with a tensor: only numbers "
+        "can be", advice="Keep the function that makes it inside of the trace, or pass it as an argument.",
+    )
 
 
 def _too_many_decisions() -> UnsupportedSyntaxError:

@@ -198,6 +198,11 @@ class Variable(TensorBase, TensorMethods):
         return copied
 
 
+# What Python says of operands ("unsupported operand type(s) for *: 'Tensor' and 'NoneType'") is what it says in
+# eager mode.
+Variable.__name__ = "Tensor"
+
+
 def _numpy_of(tensor: Any) -> Any:
     return tensor.numpy()
 

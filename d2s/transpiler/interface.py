@@ -229,6 +229,11 @@ class PythonOperators:
         return getattr(operator, name)(left, right)
 
     @staticmethod
+    def unary(name: str, operand: Any) -> Any:
+        """``-operand``, ``+operand`` or ``~operand``, by its name in module `operator`."""
+        return getattr(operator, name)(operand)
+
+    @staticmethod
     def unpack(value: Any) -> Any:
         """What a tuple of targets takes apart."""
         return value

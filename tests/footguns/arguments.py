@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import d2s
-from tests.footguns.stage import footgun
+from tests.footguns.stage import differs, footgun
 from tests.footguns.things import Box, constant, x
 
 
@@ -291,7 +291,7 @@ def constant_result_changed_by_the_caller(stage):
     stage(f, x())
 
 
-@footgun
+@differs("a returned view of an outer tensor is a copy: writes to it do not reach the tensor")
 def result_that_shows_a_captured_tensor(stage):
     weight = stage.watch(constant())
 
@@ -305,7 +305,7 @@ def result_that_shows_a_captured_tensor(stage):
     stage.note(first[0] is weight)
 
 
-@footgun
+@differs("a returned view of an outer tensor is a copy: writes to it do not reach the tensor")
 def view_of_an_argument_returned(stage):
     def f(a):
         return a[0:2], a.reshape([3, 1])

@@ -1,3 +1,205 @@
 """What static mode refuses, by the user's line and before any effect of the call; and why."""
 
 from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+import d2s
+from tests.footguns.stage import refused
+from tests.footguns.things import Box, constant, x
+
+
+@refused("an iterator from outside would be used up by tracing")
+def iterator_from_outside(stage):
+    ticks = iter(range(100))
+
+    def f(z):
+        return z * next(ticks)
+
+    stage(stage.static(f), x())
+
+
+@refused("an iterator from outside would be used up by tracing")
+def generator_from_outside(stage):
+    parts = (float(k) for k in range(3))
+
+    def f(z):
+        for part in parts:
+            z = z + part
+        return z
+
+    stage(stage.static(f), x())
+
+
+@refused("a loop over what the Program has just changed needs values known only then")
+def loop_over_a_changed_container(stage):
+    kept = stage.watch([1.0])
+
+    def f(z):
+        kept.append(2.0)
+        for part in kept:
+            z = z * part
+        return z
+
+    stage(stage.static(f), x())
+
+
+@refused("`with` on a file needs a context manager known while tracing")
+def file_opened_inside(stage):
+    def f(z):
+        stage.log.append("before")
+        with open(__file__) as file:
+            stage.log.append(file.readline())
+        return z
+
+    stage(stage.static(f), x())
+
+
+@refused("a cached function with effects has them on its first call only")
+def cached_function_with_effects(stage):
+    @functools.lru_cache
+    def scale(k):
+        stage.log.append(("computed", k))
+        return k * 2.0
+
+    def f(z, k):
+        return z * scale(k)
+
+    f = stage.static(f)
+    for k in (1, 1, 2):
+        stage(f, x(), k)
+
+
+@refused("a cached function that gives an object shares it between calls")
+def object_of_a_cached_function(stage):
+    @functools.cache
+    def shared():
+        return Box(scale=2.0)
+
+    def f(z):
+        return z * shared().scale
+
+    stage(stage.static(f), x())
+
+
+@refused("shape and dtype of an array made in each run are not known")
+def tensor_of_an_array_made_in_each_run(stage):
+    def f(z):
+        return z * d2s.to_tensor(np.random.rand(3).astype("float32"))
+
+    np.random.seed(3)
+    stage(stage.static(f), x())
+
+
+@refused("what a call writes to tensors in each turn of a tensor loop would have to be carried by it")
+def tensors_written_by_unknown_calls_in_tensor_loops(stage):
+    weight = stage.watch(constant())
+
+    @d2s.jit.not_to_static
+    def step():
+        weight.set_value(weight.numpy() + 1)
+
+    def f(z, n):
+        for _ in range(n):
+            step()
+            z = z * weight
+        return z
+
+    stage(stage.static(f), x(), d2s.to_tensor(2))
+
+
+@refused("an index that is known only when the Program runs cannot pick from a Python list")
+def list_indexed_by_a_tensor(stage):
+    def f(z, k):
+        parts = [z, z * 2]
+        stage.log.append("before")
+        return parts[int(k)]
+
+    stage(stage.static(f), x(), d2s.to_tensor(1))
+
+
+@refused("a dict key has to be known while tracing")
+def dict_keyed_by_the_value_of_a_tensor(stage):
+    def f(z, k):
+        names = {1: 2.0, 2: 3.0}
+        return z * names[k.item()]
+
+    stage(stage.static(f), x(), d2s.to_tensor(1))
+
+
+@refused("members of a set have to be known while tracing")
+def set_of_values_of_tensors(stage):
+    def f(z, k):
+        return z * len({k.item(), 1})
+
+    stage(stage.static(f), x(), d2s.to_tensor(1))
+
+
+@refused("isinstance of a result known only when the Program runs")
+def isinstance_of_an_unknown_result(stage):
+    kept = [1.0]
+
+    def f(z):
+        last = kept.pop()
+        return z * 2 if isinstance(last, float) else z
+
+    stage(stage.static(f), x())
+
+
+@refused("a text made from a tensor cannot be a dict key while tracing")
+def text_of_a_tensor_as_a_dict_key(stage):
+    def f(z):
+        return {f"{z.sum().item():.1f}": z}
+
+    stage(stage.static(f), x())
+
+
+@refused("a recursion that ends on a tensor has no depth known while tracing")
+def recursion_that_ends_on_a_tensor(stage):
+    def power(z, k):
+        return z if k <= 0 else power(z * 2, k - 1)
+
+    def f(z, k):
+        return power(z, k)
+
+    stage(stage.static(f), x(), d2s.to_tensor(2))
+
+
+@refused("a list that grows in a tensor loop has no length known while tracing")
+def list_grown_in_a_tensor_loop(stage):
+    def f(z, n):
+        parts = []
+        for i in range(n):
+            parts.append(z * i)
+        return parts
+
+    stage(stage.static(f), x(), d2s.to_tensor(2))
+
+
+@refused("backward in each turn of a tensor loop")
+def backward_in_a_tensor_loop(stage):
+    weight = x()
+
+    def f(z, n):
+        for _ in range(n):
+            (z * weight).sum().backward()
+        return z
+
+    stage(stage.static(f), x(), d2s.to_tensor(2))
+
+
+@refused("a cached property is computed and kept by tracing")
+def cached_property_of_an_outer_object(stage):
+    class Thing:
+        @functools.cached_property
+        def scale(self):
+            return 2.0
+
+    thing = Thing()
+
+    def f(z):
+        return z * thing.scale
+
+    stage(stage.static(f), x())

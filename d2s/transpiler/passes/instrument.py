@@ -35,6 +35,7 @@ BINARY = {
     gast.BitXor: "xor",
     gast.BitOr: "or_",
 }
+UNARY = {gast.USub: "neg", gast.UAdd: "pos", gast.Invert: "invert"}
 COMPARISONS = {
     gast.Lt: "lt",
     gast.LtE: "le",
@@ -190,6 +191,12 @@ class _Instrument(Stores):
         if isinstance(node.left, gast.Constant) and isinstance(node.right, gast.Constant):
             return node
         return self.operator("binary", node, constant(BINARY[type(node.op)]), node.left, node.right)
+
+    def visit_UnaryOp(self, node: Node) -> Any:
+        self.generic_visit(node)
+        if type(node.op) not in UNARY or isinstance(node.operand, gast.Constant):
+            return node
+        return self.operator("unary", node, constant(UNARY[type(node.op)]), node.operand)
 
     def visit_Starred(self, node: Node) -> Any:
         node.value = self.visit(node.value)
