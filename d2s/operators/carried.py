@@ -83,7 +83,7 @@ def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
     if isinstance(first, TensorForm) and isinstance(second, TensorForm):
         return _joined_tensors(first, second, name)
     if _is_missing(first) or _is_missing(second):
-        return _with_missing(first, second, name)
+        return _with_missing(first, second, name, in_loop)
     if isinstance(first, BuiltForm) and isinstance(second, BuiltForm) and _are_alike(first, second):
         pairs = zip(first.parts, second.parts, strict=True)
         return BuiltForm(first.cls, first.keys, tuple(joined(a, b, name, in_loop) for a, b in pairs))
@@ -116,11 +116,14 @@ def same_shape(first: TensorSpec, second: TensorSpec) -> bool:
         s if isinstance(s, int) else None for s in second.shape]
 
 
-def _with_missing(first: Form, second: Form, name: str) -> Form:
+def _with_missing(first: Form, second: Form, name: str, in_loop: bool) -> Form:
     """A name that is bound in some turns: checked where it is read."""
     bound = second if _is_missing(first) else first
     if isinstance(bound, TensorForm):
         return TensorForm(bound.spec, bound.stop_gradient, bound.missing or name)
+    if isinstance(bound, BuiltForm) and issubclass(bound.cls, tuple):
+        missing = SameForm(MISSING)
+        return BuiltForm(bound.cls, None, tuple(joined(part, missing, name, in_loop) for part in bound.parts))
     if isinstance(bound, ObjectForm) or (isinstance(bound, SameForm) and is_plain(bound.value)):
         return ObjectForm(_kind_of(bound), name)
     if isinstance(bound, BuiltForm) and issubclass(bound.cls, tuple) and bound.parts:
@@ -194,6 +197,10 @@ def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value], *sources: Any) 
     if form.keys is not None:
         return dict(zip(form.keys, parts, strict=True))
     return form.cls(*parts) if hasattr(form.cls, "_fields") else form.cls(parts)
+
+
+def _part(built: Any, position: int) -> Any:
+    return list(built.values() if isinstance(built, dict) else built)[position]
 
 
 def values_of(tracer: Tracer, form: Form, thing: Any, value_of: ValueOf) -> list[Value]:

@@ -245,9 +245,11 @@ class _Loop:
         if emitted.record is None:
             emitted.record = tracer.new_value("turns", None)
             tracer.definitions[emitted.record] = (emitted, tracer.block)
-            for position, value in enumerate(flat):
-                if value in tracer.hook_points:
-                    tracer.carry_hook_point(emitted, position)
+            # The point of one may be that of another in the turn before, so there may be more of them each time.
+            carried_points: set[int] = set()
+            while more := [p for p, value in enumerate(flat) if value in tracer.hook_points and p not in carried_points]:
+                tracer.carry_hook_point(emitted, more[0])
+                carried_points.add(more[0])
         values = iter(emitted.outputs)
         for place, form in self.places.items():
             node = self.before.nodes[place[0]]

@@ -352,6 +352,10 @@ class _Merger:
             pairs = ((MISSING, part) if a is MISSING else (part, MISSING) for part in present)
             parts = [self._with_missing(x, y, what) for x, y in pairs]
             return type(present)(*parts) if hasattr(present, "_fields") else type(present)(parts)
+        if isinstance(present, tuple) and self.tracer.in_loop:
+            pairs = [(part, MISSING) if b is MISSING else (MISSING, part) for part in present]
+            parts = [self.merge(first, second, what) for first, second in pairs]
+            return type(present)(*parts) if hasattr(present, "_fields") else tuple(parts)
         kind = present.value.kind if isinstance(present, ObjectVariable) else type(present)
         if not self.tracer.in_loop or not (isinstance(present, ObjectVariable) or is_plain(present)):
             # Outside of loops both paths are followed, each with what it knows.

@@ -385,7 +385,9 @@ class StaticInterpreter(HookPoints):
 
     def _is_of_this_block(self, value: Value) -> bool:
         defined = self.definitions.get(value)
-        return defined is None or defined[1] is self.block
+        if defined is None:
+            return not any(value in inputs for inputs in self.turn_inputs)
+        return defined[1] is self.block
 
     def is_merged(self, value: Value) -> bool:
         """True for a value that control flow chose among several."""

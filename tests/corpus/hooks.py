@@ -478,3 +478,14 @@ def gradient_of_a_hook_through_item(x, c):
     if limit > 6:
         return z * c
     return z
+
+
+@program
+def on_swapped_values(x, y, n):
+    u = x + y
+    for i in range(n):
+        x, y = y, x
+        y.register_hook(record("turn", plus_one))
+        LOG.append(x)
+    x.register_hook(record("after", square))
+    return u * x

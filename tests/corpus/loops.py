@@ -545,3 +545,12 @@ def pair_bound_in_the_loop_only(x, n):
     for i in range(n):
         pair = x * i, (x + 1, i)
     return pair[0] + pair[1][0]
+
+
+@program
+def tuple_returned_from_a_loop(x, y, n):
+    for i in range(n):
+        x, y = y, x * 0.5
+        if i > 0:
+            return x, y, i
+    return x
