@@ -48,12 +48,19 @@ class HookList:
 
     Each hook receives the complete gradient and may return a new one; returning None keeps it.  The list is read
     while backward runs, by ascending id: a hook removed during the pass does not run, one added during it does.
+
+    Attributes
+    ----------
+    hooks : dict of int to callable
+    keep : callable or None
+        Gets what all hooks have made of the gradient.
     """
 
-    __slots__ = ("hooks",)
+    __slots__ = ("hooks", "keep")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Callable[..., Any]] = {}
+        self.keep: Callable[[Any], None] | None = None
 
     def add(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Register `hook`; raises TypeError if it cannot be called."""
@@ -63,8 +70,9 @@ class HookList:
         self.hooks[hook_id] = hook
         return RemovableHandle(self.hooks, hook_id)
 
-    def __len__(self) -> int:
-        return len(self.hooks)
+    def __bool__(self) -> bool:
+        """True if there is something to call."""
+        return bool(self.hooks) or self.keep is not None
 
     def live(self) -> Iterator[Callable[..., Any]]:
         """The hooks by ascending id, as the list is when each one is reached."""
@@ -110,6 +118,8 @@ class HookList:
             else:
                 check_result(hook, before, result)
                 gradient = result if own is None else own(result)
+        if self.keep is not None:
+            self.keep(gradient)
         return gradient
 
 

@@ -34,7 +34,7 @@ def zeros(spec: TensorSpec) -> Any:
 
 
 class Retain:
-    """What is behind `retain_grads()`: a hook that keeps the gradient as it is at its place; it accumulates."""
+    """What is behind `retain_grads()`: it keeps the gradient as it is after all hooks, and accumulates."""
 
     __slots__ = ("grad",)
 
@@ -136,9 +136,8 @@ class InteriorNode:
     def retain(self, index: int) -> None:
         """Keep the gradient of output `index` from now on, unless that is done already."""
         hooks = self.hook_list(index)
-        if not any(isinstance(hook, Retain) for hook in hooks.hooks.values()):
-            keep = Retain(self.grad_of(index))
-            hooks.add(keep)
+        if hooks.keep is None:
+            hooks.keep = keep = Retain(self.grad_of(index))
             self.retained = {**(self.retained or {}), index: keep}
 
     def leads_on(self, walk: Walk) -> bool:
@@ -198,7 +197,7 @@ class InteriorNode:
         assert self.hooks is not None
         try:
             for index, hooks in tuple(self.hooks.items()):
-                if hooks.hooks:
+                if hooks:
                     grad = grads[index]
                     grads[index] = walk.hooked(hooks, zeros(self.specs[index]) if grad is None else grad)
         except BaseException:

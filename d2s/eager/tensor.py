@@ -203,7 +203,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
             self._leaf.run_reduce_hooks()
 
     def retain_grads(self) -> None:
-        """Keep `.grad` of an intermediate tensor too, as it is after the hooks registered so far; it accumulates."""
+        """Keep `.grad` of an intermediate tensor too, as it is after all its hooks; it accumulates."""
         node = self._node
         if node is not None and not self._stop_gradient:
             node.retain(self._index)

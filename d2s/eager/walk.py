@@ -164,7 +164,7 @@ class Walk:
 
     def hooked(self, hooks: HookList | None, grad: Tensor) -> Tensor:
         """`grad` after the hooks, which get a Tensor object of their own: what they do to it stays theirs."""
-        if hooks is None or not hooks.hooks:
+        if not hooks:
             return grad
         result: Tensor = self.own(hooks.run(self.own(grad), self.own))
         return result

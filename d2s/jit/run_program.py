@@ -241,7 +241,7 @@ class CallNode(InteriorNode):
         hooks = point
         if not isinstance(hooks, HookList):
             hooks = self.hooks.get(number) if self.hooks is not None and number is not None else None
-        if hooks is not None and hooks.hooks:
+        if hooks:
             grad = outside(walk.hooked, hooks, Tensor(np.asarray(grad))).data
         if captured:
             walk.capture((self, number), Tensor(np.asarray(grad)))

@@ -232,7 +232,7 @@ class _GraphRun:
     def call_hooks(self, walk: Any, grad: Any, point: Any, number: int | None, captured: bool) -> Any:
         """A complete gradient after the hooks of this run, or of a tensor from outside."""
         hooks = point if isinstance(point, HookList) else point.graph_edge()[0].hooks
-        if not isinstance(hooks, HookList) or not hooks.hooks:
+        if not isinstance(hooks, HookList) or not hooks:
             return grad
         return unwrap(hooks.run(wrap(np.asarray(grad), False), _detached))
 

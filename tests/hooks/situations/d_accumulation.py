@@ -342,7 +342,7 @@ def reduce_hooks_called_by_hand(paddle, to_static):
     return log
 
 
-@situation("X16", ([("kept", [3.0])], [3.0], [4.0]))
+@situation("X16", ([("kept", [3.0])], [4.0], [4.0]))
 def removal_after_retain_grads(paddle, to_static):
     log, seen = [], []
 
