@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.interpreter import state
 from d2s.core.spec import DType, TensorSpec
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import DTypeError, ShapeError, TracingError, user_location
 
 
 class TensorValues:
@@ -43,11 +44,22 @@ class TensorValues:
 
     # --- what it turns into -----------------------------------------------------------------------------------
 
+    def _check_readable(self, use: str) -> None:
+        """Refuse to give values to code that is not traced while a function is: the Program would keep them."""
+        if state.current is not state.stack[0] and getattr(state.current, "reads_later", False):
+            raise TracingError(
+                f"{use} of a tensor from outside while a function is traced, by code that is not: its values are "
+                "known only when the Program runs", user_location(),
+                "Pass the tensor as it is, or keep this function eager with @d2s.jit.not_to_static.",
+            )
+
     def numpy(self) -> np.ndarray[Any, Any]:
         """A copy of the values as NumPy array."""
+        self._check_readable("numpy()")
         return self.data.copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        self._check_readable("an array")
         return np.array(self.data, dtype=dtype)
 
     def item(self, *index: int) -> Any:
@@ -58,12 +70,14 @@ class TensorValues:
         ShapeError
             If there is more than one element and no `index`.
         """
+        self._check_readable("item()")
         if not index and self.data.size != 1:
             raise ShapeError(f"item() needs a tensor of one element, got shape {self.shape}")
         return self.data.item(*index)
 
     def tolist(self) -> Any:
         """The values as nested Python lists."""
+        self._check_readable("tolist()")
         return self.data.tolist()
 
     def __bool__(self) -> bool:
@@ -79,11 +93,13 @@ class TensorValues:
         return complex(self._single("complex()"))
 
     def __index__(self) -> int:
+        self._check_readable("an index")
         if self.data.dtype.kind not in "iub":
             raise DTypeError(f"only an integer tensor can be an index, got {self.data.dtype.name}")
         return int(self._single("an index"))
 
     def _single(self, use: str) -> Any:
+        self._check_readable(use)
         if self.data.size != 1:
             raise ShapeError(f"{use} of a tensor needs exactly one element, got shape {self.shape}")
         return self.data.item()
@@ -94,6 +110,7 @@ class TensorValues:
         return len(self.data)
 
     def __format__(self, format_spec: str) -> str:
+        self._check_readable("text")
         if self.data.size == 1 and format_spec:
             return format(self.data.item(), format_spec)
         return format(str(self), format_spec)

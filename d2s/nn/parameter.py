@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from d2s.core.spec import DType, as_dtype, is_floating
 from d2s.core.arrays import as_array
+from d2s.core.spec import DType, as_dtype, is_floating
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import write_data
 from d2s.errors import DTypeError
-from d2s.nn.structure import unique_name
+from d2s.nn.structure import STRUCTURE, unique_name
 
 if TYPE_CHECKING:
     from d2s.nn.initializer import Initializer
@@ -45,6 +45,8 @@ class Parameter(Tensor):
 
     learning_rate: float = 1.0
     need_clip: bool = True
+    # Guards of compiled calls need no look at a parameter until the structure says that something has changed.
+    tells_changes = True
 
     def __init__(self, data: Any, dtype: Any = None, trainable: bool = True, name: str | None = None) -> None:
         array = as_array(data, dtype)
@@ -65,6 +67,16 @@ class Parameter(Tensor):
     def trainable(self, value: bool) -> None:
         self.stop_gradient = not value
 
+    @property
+    def stop_gradient(self) -> bool:  # type: ignore[override]
+        """True if no gradient flows into this parameter."""
+        return self._stop_gradient
+
+    @stop_gradient.setter
+    def stop_gradient(self, value: bool) -> None:
+        self._stop_gradient = bool(value)
+        STRUCTURE.changed()
+
     def cast_(self, dtype: Any) -> Parameter:
         """Change the element type in place; hooks stay, and so does the gradient, in the new type."""
         wanted: DType = as_dtype(dtype)
@@ -74,6 +86,7 @@ class Parameter(Tensor):
             raise DTypeError(f"a parameter must be floating point or complex, got {wanted.name}")
         grad = self.grad
         write_data(self, self.data.astype(wanted))
+        STRUCTURE.changed()
         if grad is not None:
             self.grad = Tensor(grad.data.astype(wanted))
         return self

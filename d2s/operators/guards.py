@@ -81,8 +81,8 @@ def _tensor_guard(source: Source, tensor: Any) -> Guard:
     spec = tensor.spec
     return Guard(
         source,
-        "type(t := {v}) is {k0} and t.data.shape == {k1} and t.data.dtype == {k2} and t.stop_gradient is "
-        + repr(tensor.stop_gradient),
+        "type(t := {v}) is {k0} and (d := t.data).shape == {k1} and (d.dtype is {k2} or d.dtype == {k2}) "
+        f"and t._stop_gradient is {tensor.stop_gradient}",
         (type(tensor), spec.shape, spec.dtype), str(spec),
         # Parameters say when they change; other tensors on a Layer do not.
         is_live=not getattr(tensor, "tells_changes", False),

@@ -85,6 +85,8 @@ class Tracer(StaticInterpreter):
     """
 
     priority = 20
+    # Values of tensors from outside belong to the run, not to the trace.
+    reads_later = True
 
     def __init__(self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset()) -> None:
         super().__init__(program)
