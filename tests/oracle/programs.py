@@ -1,7 +1,7 @@
 """Random hooked programs as text, the same for every library.
 
-A program is a function ``f(x, y, c, n)`` and a ``drive(f)`` that calls it and differentiates.  `x` and `y` are leaves and
-keep their names; `z` and `u` are never leaves, so they may be written in place; `b` is another name for one of
+A program is a function ``f(x, y, c, n)`` and a ``drive(f)`` that calls it and differentiates.  `x` and `y` are leaves
+and keep their names; `z` and `u` are never leaves, so they may be written in place; `b` is another name for one of
 these, `p` a view, `s` a tensor without gradient, `h` a handle.
 """
 
@@ -103,9 +103,10 @@ multiple = st.builds(
 )
 stretching = st.builds("{}.register_hook(record('@', stretch))".format, names)
 layers = st.builds("{} = op.cube({})".format, inner, names)
+retaining = st.builds("op.retain({})".format, inner)
 without = st.builds("with op.no_grad():\n    s = {} * {}".format, names, operands)
 KINDS = {
-    "plain": [assigning, assigning, hooking, hooking, multiple, without],
+    "plain": [assigning, assigning, hooking, hooking, multiple, without, retaining],
     "layers": [assigning, assigning, hooking, hooking, layers],
     "written gradients": [assigning, assigning, hooking, stretching],
     "writes": [assigning, hooking, writing],
@@ -155,7 +156,7 @@ def drives(draw: st.DrawFn, kind: str) -> str:
         lines.append(f"z{call}, u{call} = f({first}, y, op.number({draw(numbers)}), op.count({draw(turns)}))")
         if draw(st.booleans()):
             lines.append(f"z{call}.register_hook(record('@', {draw(changes_outside)}))")
-    if kind == "plain" and draw(st.integers(0, 3)) == 0:
+    if kind == "plain" and draw(st.booleans()):
         lines.append("op.retain(u0)")
     last = calls - 1
     lines.append(f"loss = z0 * u{last} + u0.tanh() * z{last}")
@@ -168,7 +169,7 @@ def drives(draw: st.DrawFn, kind: str) -> str:
         ["gx, = op.grad((loss * loss).sum(), [x], True)", "if gx is not None: op.backward([gx], [[1.0] * 4], False)"],
         ["gu, = op.grad(loss.sum(), [u0], False)", "show('gu', gu)"],
     ]))
-    names_shown = ["x.grad", "y.grad", *(["u0.grad"] if "op.retain(u0)" in lines else [])]
+    names_shown = ["x.grad", "y.grad", "z0.grad", "u0.grad"]
     return "\n".join([*lines, *(f"show('{name}', {name})" for name in names_shown)])
 
 
@@ -181,6 +182,14 @@ def indented(text: str) -> str:
     return textwrap.indent(text, "    ")
 
 
+def written(start: list[str], body: str, drive: str) -> str:
+    """The text of a module with `start` and `body` as function, and this `drive`; each @ becomes the name of a hook."""
+    function = indented("\n".join([*start, body, "return z, u"]))
+    text = f"{HEAD}def f(x, y, c, n):\n{function}\n\n\ndef drive(f):\n{indented(drive)}\n"
+    numbered = itertools.count()
+    return re.sub("@", lambda _: f"h{next(numbered)}", text)
+
+
 @st.composite
 def programs(draw: st.DrawFn) -> str:
     """The text of a module that defines `f` and `drive`; it needs a global `op`."""
@@ -188,7 +197,4 @@ def programs(draw: st.DrawFn) -> str:
     start = ["z = x * y", draw(st.sampled_from(["u = x + y * 0.6", "u = z + 0.2", "u = (z * 0.5).tanh()"])),
              f"b = {draw(names)}", "s = x.detach()", "h = z.register_hook(record('@', plus))"]
     start += ["p = z[1:3]"] * ("view" in kind)
-    body = "\n".join([*start, draw(block(kind, 2, least=2, most=6)), "return z, u"])
-    text = f"{HEAD}def f(x, y, c, n):\n{indented(body)}\n\n\ndef drive(f):\n{indented(draw(drives(kind)))}\n"
-    numbered = itertools.count()
-    return re.sub("@", lambda _: f"h{next(numbered)}", text)
+    return written(start, draw(block(kind, 2, least=2, most=6)), draw(drives(kind)))
