@@ -13,7 +13,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from d2s.core.interpreter import state
-from d2s.errors import D2SError, SourceError
+from d2s.errors import D2SError, Location, SourceError
 from d2s.jit.cache import ProgramCache, cache_of
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.signature import check_arguments
@@ -315,6 +315,12 @@ def to_static(
 def _with_source(function: Any) -> FunctionType:
     """`function`, once it is sure that its source can be read."""
     plain = _plain_function(function)
+    if inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain):
+        raise UnsupportedSyntaxError(
+            f"`async def {plain.__name__}` cannot become a graph",
+            Location(plain.__code__.co_filename, plain.__code__.co_firstlineno),
+            "Convert a plain function that it calls.",
+        )
     if conversion.prepared_for_tracing(plain) is None:
         # Read it again for the error that says why.
         prepare(plain)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.heap import Heap
 from d2s.operators.native import truth
 from d2s.operators.region import CannotMerge, Outcome, apply_changes, merge_outcomes, trace_branch
@@ -18,7 +18,7 @@ from d2s.operators.tracer import Tracer
 from d2s.static.program import Operator
 from d2s.static.variable import ObjectVariable, Variable
 
-MAX_TURNS_AFTER_SYMBOLIC_STOP = 10_000
+MAX_TURNS_AFTER_SYMBOLIC_STOP = 2_000
 
 
 def is_symbol(thing: Any) -> bool:
@@ -105,6 +105,14 @@ class SymbolicRange:
     def __init__(self, start: Any, stop: Any, step: Any) -> None:
         self.start, self.stop, self.step = start, stop, step
 
+    def _refuse(self, *_: Any) -> Any:
+        raise TracingError(
+            "a range whose length is known only when the Program runs can be looped over, but not spread out here",
+            user_location(), "Loop over it with `for`, or keep the function eager with @d2s.jit.not_to_static.",
+        )
+
+    __iter__ = __len__ = __contains__ = __getitem__ = __reversed__ = _refuse
+
 
 def for_loop(
     tracer: Tracer, iterable: Any, body: Callable[[Any], Any], stop: Callable[[], Any] | None,
@@ -133,15 +141,18 @@ def for_loop(
                 "a Python loop without end whose break is known only when the Program runs cannot become a graph",
                 user_location(), "Write it as `while` with a counter.",
             )
-        _guarded_turn(tracer, body, item, stop)
+        if _guarded_turn(tracer, body, item, stop) is False:
+            return
 
 
-def _guarded_turn(tracer: Tracer, body: Callable[[Any], Any], item: Any, stop: Callable[[], Any]) -> None:
-    def turn() -> None:
+def _guarded_turn(tracer: Tracer, body: Callable[[Any], Any], item: Any, stop: Callable[[], Any]) -> Any:
+    """A turn, unless the loop is over; False if it is on the path that is followed (else only the run may know)."""
+
+    def turn() -> bool:
         body(item)
+        return True
 
-    stopped = not_(tracer, stop())
-    if_else(tracer, stopped, turn, None)
+    return if_else(tracer, not_(tracer, stop()), turn, lambda: False)
 
 
 def _count(tracer: Tracer, numbers: SymbolicRange, body: Callable[[Any], Any], stop: Callable[[], Any] | None) -> None:
@@ -222,13 +233,15 @@ def assert_(tracer: Tracer, test: Any, message: Callable[[], Any] | None) -> Non
             raise AssertionError() if message is None else AssertionError(message())
         return
     holds = ObjectVariable(tracer, tracer.truth_of(test))
-    text = () if message is None else (message(),)
-    tracer.python_call(_check, (holds, text), effect=True)
+    if message is None and not tracer.attempts:
+        tracer.python_call(_check, (holds,), effect=True)
+    elif not tracer.decide(holds):
+        raise AssertionError() if message is None else AssertionError(message())
 
 
-def _check(holds: Any, message: tuple[Any, ...]) -> None:
+def _check(holds: Any) -> None:
     if not holds:
-        raise AssertionError(*message)
+        raise AssertionError
 
 
 __all__ = ["Mark", "SymbolicRange", "and_", "assert_", "bound", "for_loop", "if_else", "is_symbol", "not_", "or_",

@@ -166,5 +166,7 @@ def captured_names(*nodes: Node) -> set[str]:
         for node in nodes
         for part in gast.walk(node)
         if isinstance(part, inner) and not is_generated(part)
-        for name in mentions(part)
+        # Its own name is bound outside of it; only a mention inside (recursion) captures it.
+        for child in gast.iter_child_nodes(part)
+        for name in mentions(child)
     }

@@ -113,6 +113,25 @@ def _why_no_lines(file: str, name: str) -> tuple[str, str]:
     return f"cannot read the source of {name!r}: {file!r} is not a readable file", "Ship the .py file with the program."
 
 
+def _compiles_to(text: str, file: str, code: CodeType) -> bool:
+    """True if a function with the instructions of `code` is found in `text`."""
+    try:
+        stack = [compile(text, file, "exec", dont_inherit=True)]
+    except SyntaxError:
+        return False
+    while stack:
+        found = stack.pop()
+        if _instructions(found) == _instructions(code):
+            return True
+        stack += [const for const in found.co_consts if isinstance(const, CodeType)]
+    return False
+
+
+def _instructions(code: CodeType) -> tuple[object, ...]:
+    plain = [repr(const) for const in code.co_consts if not isinstance(const, CodeType)]
+    return code.co_code, code.co_names, code.co_varnames, code.co_name, plain
+
+
 def read_function(fn: FunctionType) -> tuple[Node, SourceInfo]:
     """
     Syntax tree (a gast module holding just this function) and place of a plain Python function.
@@ -129,7 +148,8 @@ def read_function(fn: FunctionType) -> tuple[Node, SourceInfo]:
     file, name = code.co_filename, code.co_name
     linecache.checkcache(file)
     lines = linecache.getlines(file, fn.__globals__)
-    if not lines:
+    if not lines or (file.startswith("<") and not _compiles_to("".join(lines), file, code)):
+        # One such name may stand for many texts: `exec` and `-c` share "<string>".
         message, advice = _why_no_lines(file, fn.__qualname__)
         raise SourceError(message, None, advice)
     try:
