@@ -13,7 +13,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from d2s.core.interpreter import state
-from d2s.errors import D2SError, Location, SourceError
+from d2s.errors import D2SError, Location, SourceError, UnsupportedSyntaxError
 from d2s.jit.cache import ProgramCache, cache_of
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.signature import check_arguments

@@ -554,3 +554,28 @@ def tuple_returned_from_a_loop(x, y, n):
         if i > 0:
             return x, y, i
     return x
+
+
+@program
+def list_grows_beside_a_tensor_break(x, c):
+    seen = []
+    for i in range(10):
+        x = x / 2
+        seen.append(x)
+        if c * i > 2:
+            break
+    return seen
+
+
+@program
+def hook_defined_in_a_tensor_loop(x, n):
+    for i in range(n):
+        y = 2 * x
+
+        def hook(g):
+            LOG.append(g.tolist())
+            return g * g + 1
+
+        y.register_hook(hook)
+        x = y + 1
+    return x
