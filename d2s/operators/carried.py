@@ -11,11 +11,11 @@ from d2s.core.spec import Dim, TensorSpec
 from d2s.operators import choices
 from d2s.operators.control_flow import symbol_of
 from d2s.operators.equality import is_plain
-from d2s.operators.heap import MISSING
 from d2s.operators.region import CannotMerge, same_plain_value
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import sharing
 from d2s.static.program import Value
+from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable
 
 NUMBERS = (int, float, bool)
@@ -83,7 +83,7 @@ def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
     if isinstance(first, TensorForm) and isinstance(second, TensorForm):
         return _joined_tensors(first, second, name)
     if _is_missing(first) or _is_missing(second):
-        return _with_missing(first, second, name, in_loop)
+        return _with_missing(first, second, name)
     if isinstance(first, BuiltForm) and isinstance(second, BuiltForm) and _are_alike(first, second):
         pairs = zip(first.parts, second.parts, strict=True)
         return BuiltForm(first.cls, first.keys, tuple(joined(a, b, name, in_loop) for a, b in pairs))
@@ -116,14 +116,11 @@ def same_shape(first: TensorSpec, second: TensorSpec) -> bool:
         s if isinstance(s, int) else None for s in second.shape]
 
 
-def _with_missing(first: Form, second: Form, name: str, in_loop: bool) -> Form:
+def _with_missing(first: Form, second: Form, name: str) -> Form:
     """A name that is bound in some turns: checked where it is read."""
     bound = second if _is_missing(first) else first
     if isinstance(bound, TensorForm):
         return TensorForm(bound.spec, bound.stop_gradient, bound.missing or name)
-    if isinstance(bound, BuiltForm) and issubclass(bound.cls, tuple):
-        missing = SameForm(MISSING)
-        return BuiltForm(bound.cls, None, tuple(joined(part, missing, name, in_loop) for part in bound.parts))
     if isinstance(bound, ObjectForm) or (isinstance(bound, SameForm) and is_plain(bound.value)):
         return ObjectForm(_kind_of(bound), name)
     if isinstance(bound, BuiltForm) and issubclass(bound.cls, tuple) and bound.parts:

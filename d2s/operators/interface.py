@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any
 
@@ -215,6 +216,10 @@ class TraceOperators(PythonOperators):
     def contains(self, container: Any, element: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
         return element in container if tracer is None else items.contains(tracer, container, element)
+
+    def attempt(self) -> AbstractContextManager[None]:  # type: ignore[override]
+        tracer = current_tracer()
+        return PythonOperators.attempt() if tracer is None else tracer.attempt()
 
     def enter(self, manager: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

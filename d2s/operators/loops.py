@@ -246,10 +246,10 @@ class _Loop:
             emitted.record = tracer.new_value("turns", None)
             tracer.definitions[emitted.record] = (emitted, tracer.block)
             # The point of one may be that of another in the turn before, so there may be more of them each time.
-            carried_points: set[int] = set()
-            while more := [p for p, value in enumerate(flat) if value in tracer.hook_points and p not in carried_points]:
-                tracer.carry_hook_point(emitted, more[0])
-                carried_points.add(more[0])
+            done: set[int] = set()
+            while more := {place for place, value in enumerate(flat) if value in tracer.hook_points} - done:
+                tracer.carry_hook_point(emitted, min(more))
+                done.add(min(more))
         values = iter(emitted.outputs)
         for place, form in self.places.items():
             node = self.before.nodes[place[0]]

@@ -18,10 +18,11 @@ from d2s.core.spec import Dim, Shape, TensorSpec
 from d2s.errors import ProgramError, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import choices
 from d2s.operators.equality import is_plain, same_value
-from d2s.operators.heap import MISSING, Heap, restore
+from d2s.operators.heap import Heap, restore
 from d2s.operators.tracer import MAX_PATHS, Tracer
 from d2s.operators.views import sharing
 from d2s.static.program import Block, Operator, Value
+from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable
 
 
@@ -307,7 +308,7 @@ class _Merger:
         """A Python bool and a one-element bool tensor: only their truth matters in the test of a loop."""
         tensor, other = (a, b) if isinstance(a, TensorBase) else (b, a)
         kind = other.value.kind if isinstance(other, ObjectVariable) else type(other)
-        if not self.tracer.in_test or kind is not bool or tensor.dtype != np.dtype(bool):
+        if not self.tracer.in_test or kind is not bool or self.variable(tensor).dtype != np.dtype(bool):
             raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
         position = 0 if tensor is a else 1
         out = self.tracer.new_value("item", None, kind=bool)
@@ -353,9 +354,9 @@ class _Merger:
             parts = [self._with_missing(x, y, what) for x, y in pairs]
             return type(present)(*parts) if hasattr(present, "_fields") else type(present)(parts)
         if isinstance(present, tuple) and self.tracer.in_loop:
-            pairs = [(part, MISSING) if b is MISSING else (MISSING, part) for part in present]
-            parts = [self.merge(first, second, what) for first, second in pairs]
-            return type(present)(*parts) if hasattr(present, "_fields") else tuple(parts)
+            merged_parts = [
+                self.merge(part, b, what) if b is MISSING else self.merge(a, part, what) for part in present]
+            return type(present)(*merged_parts) if hasattr(present, "_fields") else tuple(merged_parts)
         kind = present.value.kind if isinstance(present, ObjectVariable) else type(present)
         if not self.tracer.in_loop or not (isinstance(present, ObjectVariable) or is_plain(present)):
             # Outside of loops both paths are followed, each with what it knows.

@@ -29,6 +29,7 @@ from d2s.errors import (
     user_location,
 )
 from d2s.operators import policy, views
+from d2s.operators.attempts import may_raise
 from d2s.operators.closures import Lowering
 from d2s.operators.equality import is_plain, same_thing
 from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for, layer_state
@@ -114,6 +115,8 @@ class Tracer(StaticInterpreter):
         # How many tests of loops and how many loop bodies are being traced now.
         self.in_test = 0
         self.in_loop = 0
+        # How many bodies of `try` are being traced now.
+        self.attempts = 0
         # Counts the calls that may have written to tensors from outside: those are read again at their next use.
         self.epoch = 0
         # Values of which the gradient is retained.
@@ -517,6 +520,15 @@ class Tracer(StaticInterpreter):
         self._blocks.append(path.blocks[index + 1])
         return path.choices[index]
 
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Trace the body of a ``try``."""
+        self.attempts += 1
+        try:
+            yield
+        finally:
+            self.attempts -= 1
+
     def is_decided(self, test: Value) -> bool:
         """True if this replay has come to a place where `test` was decided."""
         path = self.path
@@ -554,6 +566,11 @@ class Tracer(StaticInterpreter):
         self, kind: str, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: dict[str, Any] | None = None,
         op: Op | None = None, effect: bool = False, blocks: tuple[Block, ...] = (),
     ) -> Operator:
+        if self.attempts and may_raise(kind, op, attrs or {}):
+            raise UnsupportedSyntaxError(
+                "what this does may raise when the Program runs, where the `try` around it cannot catch it",
+                user_location(), "Do it before the `try`, or keep the function eager with @d2s.jit.not_to_static.",
+            )
         path = self.path
         if path is None:
             return super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
@@ -669,7 +686,20 @@ class Tracer(StaticInterpreter):
         self.remember(layer, Constant(layer))
         access.attr(self, layer, "forward")
         self.guard_layer(layer, policy.is_own(type(layer).forward.__code__))
-        return layer.call_traced(call, args, kwargs)
+        hooks = [hook.function for held in (layer._forward_pre_hooks, layer._forward_post_hooks)
+                 for hook in held.values()]
+
+        def called(function: Any, *inputs: Any, **named: Any) -> Any:
+            result = call(function, *inputs, **named)
+            if isinstance(result, ObjectVariable) and any(function is hook for hook in hooks):
+                raise TracingError(
+                    f"what the layer hook {getattr(function, '__qualname__', function)} returns is known only when the "
+                    "Program runs: it cannot be told whether it replaces anything", user_location(),
+                    "Return None or a tensor.",
+                )
+            return result
+
+        return layer.call_traced(called, args, kwargs)
 
     def guard_layer(self, layer: Any, whole: bool) -> None:
         """Note what the trace depends on by using a Layer, or (`whole`) by running code of d2s on it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from types import CellType, FunctionType
 from typing import Any, Protocol
 
@@ -252,6 +253,11 @@ class PythonOperators:
     def contains(container: Any, element: Any) -> bool:
         """``element in container``."""
         return element in container
+
+    @staticmethod
+    def attempt() -> AbstractContextManager[None]:
+        """Around the body of a ``try``: what happens inside may be caught."""
+        return nullcontext()
 
     @staticmethod
     def enter(manager: Any) -> Any:

@@ -249,7 +249,7 @@ def zero_division(x, n):
     return x * scale
 
 
-@program
+@refused
 def zero_division_caught(x, n):
     try:
         scale = 6 // int(n)
@@ -262,3 +262,32 @@ def zero_division_caught(x, n):
 def index_error(x, n):
     parts = [x, x * 2, x * x]
     return parts[int(n)]
+
+
+@program
+def assert_caught(x, c):
+    try:
+        assert c > 0, "not positive"
+        x = x * c
+    except AssertionError as error:
+        LOG.append(str(error))
+        x = x + 1
+    return x
+
+
+@program
+def assert_in_a_tensor_loop(x, n):
+    for i in range(n):
+        assert i < 4, "five turns"
+        x = x * 2
+    return x
+
+
+@program
+def message_of_an_assert_is_lazy(x, c):
+    def message():
+        LOG.append("asked")
+        return "too big"
+
+    assert c < 2, message()
+    return x

@@ -13,9 +13,11 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, is_dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
+import pytest
 
 import d2s
 
@@ -79,23 +81,23 @@ def assert_refused(function: Callable[..., Any], args: Sequence[Any]) -> None:
     code = function.__code__
     made: dict[Leaf, Any] = {}
     static, given = d2s.to_static(function), [map_leaves(arg, made) for arg in args]
-    try:
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            static(*given)
-    except (d2s.UnsupportedSyntaxError, d2s.TracingError) as error:
-        assert error.location is not None, error
-        assert error.location.file == code.co_filename, error
-        assert error.location.line in {line for _, _, line in code.co_lines() if line} | _lines_of_inner(code), error
-    else:
-        raise AssertionError(f"{function.__qualname__} was not refused")
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as printed,
+        pytest.raises((d2s.UnsupportedSyntaxError, d2s.TracingError)) as raised,
+    ):
+        static(*given)
+    location = raised.value.location
+    assert location is not None
+    assert location.file == code.co_filename
+    assert location.line in lines_of(code)
     assert not LOG
     assert not printed.getvalue()
 
 
-def _lines_of_inner(code: Any) -> set[int]:
-    inner = [constant for constant in code.co_consts if hasattr(constant, "co_lines")]
-    return {line for part in inner for _, _, line in part.co_lines() if line} | {
-        line for part in inner for line in _lines_of_inner(part)}
+def lines_of(code: CodeType) -> set[int]:
+    """The lines of a function and of those inside it."""
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return {line for _, _, line in code.co_lines() if line}.union(*map(lines_of, inner))
 
 
 def observe(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], together: bool, backwards: int) -> Seen:

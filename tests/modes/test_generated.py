@@ -9,7 +9,7 @@ from tests.corpus.register import number
 from tests.modes import programs
 from tests.modes.harness import Leaf, assert_same
 
-relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much])
+relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 ARGUMENTS = (
     ([0.31, -1.73, 0.57], [1.13, 0.29, -0.77], 0.7, 2),
     ([-0.91, 0.37, 1.21], [0.17, -0.63, 0.83], -0.3, 0),

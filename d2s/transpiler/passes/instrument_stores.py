@@ -192,6 +192,17 @@ class Stores(gast.NodeTransformer):  # type: ignore[misc]
 
     visit_AsyncFor = visit_For
 
+    def visit_Try(self, node: Node) -> Any:
+        self.generic_visit(node)
+        guarded = ["body", *(["orelse"] if node.finalbody and node.orelse else [])]
+        for field in guarded:
+            statements = getattr(node, field)
+            item = gast.withitem(context_expr=self.operator("attempt", statements[0]), optional_vars=None)
+            setattr(node, field, [located(gast.With(items=[item], body=statements, type_comment=None), statements[0])])
+        return node
+
+    visit_TryStar = visit_Try
+
     def visit_With(self, node: Node) -> Any:
         enters = isinstance(node, gast.With)
         first, rest = node.items[0], node.items[1:]

@@ -1,0 +1,38 @@
+"""What may raise when the Program runs: inside a ``try`` of the user that is refused.
+
+An exception that the traced code itself raises is caught as in Python, by following the path on which it is raised.
+One that comes up inside an operator, when the Program runs, would pass by the handler.
+"""
+
+from __future__ import annotations
+
+import operator
+from types import BuiltinMethodType
+from typing import Any
+
+from d2s.core.op import Op
+from d2s.operators import policy
+from d2s.static.program import values_in
+
+_SAFE_FUNCTIONS = frozenset({
+    print, str, repr, format, bool, float, len, setattr, getattr, dict.fromkeys,
+    operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge, operator.not_, operator.neg,
+    operator.pos, operator.abs, operator.add, operator.sub, operator.mul, operator.and_, operator.or_, operator.xor,
+    operator.setitem, operator.contains, operator.iadd,
+})
+_SAFE_METHODS = frozenset(("append", "appendleft", "extend", "insert", "clear", "add", "discard", "update", "setdefault"))
+_SAFE_MODULES = frozenset({"d2s", "logging", "warnings"})
+_INDEXING = frozenset({"getitem", "setitem"})
+
+
+def may_raise(kind: str, op: Op | None, attrs: dict[str, Any]) -> bool:
+    """True if an operator may raise for reasons that tracing does not see."""
+    if op is not None:
+        return op.name in _INDEXING and next(values_in(attrs), None) is not None
+    if kind != "python":
+        return kind == "check_bound"
+    function = attrs["call"][0]
+    if isinstance(function, BuiltinMethodType) and isinstance(function.__self__, list | dict | set):
+        return function.__name__ not in _SAFE_METHODS
+    is_hashable = getattr(type(function), "__hash__", None) is not None
+    return not (is_hashable and function in _SAFE_FUNCTIONS) and policy.module_of(function) not in _SAFE_MODULES
