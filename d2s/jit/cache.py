@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,7 +22,9 @@ class ProgramCache:
     """The Programs of one function, or of one function of one object; the one used last first."""
 
     def __init__(self) -> None:
-        self._programs: list[ConcreteProgram] = []
+        # Replaced as a whole, so that threads may look while others change it.
+        self._programs: tuple[ConcreteProgram, ...] = ()
+        self._changing = threading.Lock()
         self._last: ConcreteProgram | None = None
         self.traces = 0
         # How often a number at a path was another one, and the paths at which numbers are inputs now.
@@ -42,14 +45,18 @@ class ProgramCache:
         for position, program in enumerate(self._programs):
             if program.matches(args):
                 if position:
-                    self._programs.insert(0, self._programs.pop(position))
+                    self._put_first(program)
                 return program
         return None
 
+    def _put_first(self, program: ConcreteProgram) -> None:
+        with self._changing:
+            others = [other for other in self._programs if other is not program]
+            self._programs = (program, *others)[:MAX_PROGRAMS]
+
     def add(self, program: ConcreteProgram) -> None:
         """Enter a Program."""
-        self._programs.insert(0, program)
-        del self._programs[MAX_PROGRAMS:]
+        self._put_first(program)
         self._last = program
         self.traces += 1
 
@@ -79,7 +86,7 @@ class ProgramCache:
 
     def clear(self) -> None:
         """Forget all Programs."""
-        self._programs.clear()
+        self._programs = ()
 
 
 def cache_of(instance: Any, function: Callable[..., Any]) -> ProgramCache:

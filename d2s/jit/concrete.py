@@ -50,7 +50,7 @@ class ConcreteProgram:
     @property
     def parameters(self) -> list[Any]:
         """Tensors from outside that the Program reads and that require a gradient."""
-        return [tensor for tensor in self.traced.tensors if not tensor.stop_gradient]
+        return [tensor for tensor in self.traced.fetch_captured({}) if not tensor.stop_gradient]
 
     def matches(self, args: dict[str, Any]) -> bool:
         """True if this Program may run for these arguments."""

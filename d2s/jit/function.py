@@ -46,6 +46,9 @@ class StaticFunction:
     `to_static`; as attribute of a class it binds to instances like a method.
     """
 
+    __name__: str
+    __qualname__: str
+
     def __init__(
         self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None, **options: Any
     ) -> None:
@@ -295,7 +298,7 @@ def to_static(
         return function
     if isinstance(function, Layer):
         if not isinstance(function.forward, StaticFunction):
-            function.forward = to_static(function.forward, **options)
+            function.forward = to_static(function.forward, **options)  # type: ignore[method-assign]
         return function
     if isinstance(function, classmethod | staticmethod):
         return type(function)(to_static(function.__func__, **options))

@@ -32,15 +32,15 @@ class Traced:
         Reads the inputs from the arguments and from the objects that the trace found.
     tensor_count : int
         How many of the inputs are tensors; they come first.
-    tensors : tuple of Tensor
-        The tensors from elsewhere that the Program reads: parameters and buffers.
+    fetch_captured : callable
+        The tensors from elsewhere that the Program reads: parameters and buffers.  Not kept: they may be replaced.
     """
 
     compiled: Compiled
     guards: GuardSet
     fetch: Callable[[dict[str, Any]], tuple[Any, ...]]
     tensor_count: int
-    tensors: tuple[Any, ...]
+    fetch_captured: Callable[[dict[str, Any]], tuple[Any, ...]]
 
 
 def trace(
@@ -129,8 +129,8 @@ def _compiled(tracer: Tracer) -> Traced:
     compiled = Compiled(program, inputs, edges, tracer.hook_points)
     fetch = fetcher([tracer.sources[value] for value in program.block.inputs])
     # Tensors that come with the arguments belong to the caller.
-    tensors = tuple(tensor for tensor, value in tracer.captured.values() if not tracer.sources[value].by_type)
-    return Traced(compiled, tracer.guards, fetch, len(inputs), tensors)
+    captured = fetcher([source for source in map(tracer.sources.__getitem__, inputs) if not source.by_type])
+    return Traced(compiled, tracer.guards, fetch, len(inputs), captured)
 
 
 def leaving(program: Program) -> tuple[Value, ...]:

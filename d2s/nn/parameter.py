@@ -68,7 +68,7 @@ class Parameter(Tensor):
         self.stop_gradient = not value
 
     @property
-    def stop_gradient(self) -> bool:  # type: ignore[override]
+    def stop_gradient(self) -> bool:
         """True if no gradient flows into this parameter."""
         return self._stop_gradient
 

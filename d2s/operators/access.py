@@ -7,7 +7,15 @@ behind it (properties, descriptors, ``__getattr__``) is traced too, and so that 
 from __future__ import annotations
 
 import functools
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
+from types import (
+    BuiltinMethodType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
@@ -63,7 +71,7 @@ def _class_attribute(tracer: Tracer, cls: type, name: str) -> Any:
     return _read(tracer, Constant(cls), cls, name)
 
 
-def _super_attribute(tracer: Tracer, proxy: super, name: str) -> Any:
+def _super_attribute(tracer: Tracer, proxy: Any, name: str) -> Any:
     """``super().name``: found in the classes that come after."""
     owner: Any = proxy.__self__
     cls = proxy.__self_class__
@@ -115,7 +123,7 @@ def _plain_attribute(tracer: Tracer, value: Any, name: str, found: Any, is_own: 
     if source is not None and tracer.is_later(value, "attr", name) and not callable(found):
         return tracer.python_call(getattr, (value, name), effect=True)
     result = getattr(value, name)
-    is_method = isinstance(result, MethodType) and result.__self__ is value or _is_builtin_method(result, value)
+    is_method = isinstance(result, MethodType | BuiltinMethodType | MethodWrapperType) and result.__self__ is value
     if not is_own and found is not ABSENT and not isinstance(found, MemberDescriptorType | GetSetDescriptorType):
         tracer.guard_class(value, name)
         if source is not None and is_method:
@@ -133,13 +141,6 @@ def _guard_absent(tracer: Tracer, value: Any, name: str) -> None:
     source = tracer.source_of(value)
     if source is not None and hasattr(value, "__dict__"):
         tracer.guards.add(Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}"))
-
-
-def _is_builtin_method(thing: Any, owner: Any) -> bool:
-    return isinstance(thing, _BUILTIN_METHODS) and getattr(thing, "__self__", None) is owner
-
-
-_BUILTIN_METHODS = (type([].append), type(object().__str__))
 
 
 def _is_user_code(thing: Any) -> bool:
@@ -161,7 +162,7 @@ def _call(function: Any, *args: Any) -> Any:
     return call(function, *args)
 
 
-def has_attr(tracer: Tracer, value: Any, name: str) -> bool:
+def has_attr(tracer: Tracer, value: Any, name: str) -> Any:
     """``hasattr(value, name)``."""
     if (id(value), "attr", name) in tracer.pending:
         return True
@@ -169,8 +170,7 @@ def has_attr(tracer: Tracer, value: Any, name: str) -> bool:
     if source is None or isinstance(value, TensorBase):
         return hasattr(value, name)
     if id(value) in tracer.dirty:
-        answer: bool = tracer.python_call(hasattr, (value, name), kind=bool, effect=True)
-        return answer
+        return tracer.python_call(hasattr, (value, name), kind=bool, effect=True)
     if special(tracer, value, "__getattr__") is not None or special(tracer, value, "__getattribute__") is not None:
         try:
             attr(tracer, value, name)

@@ -153,17 +153,11 @@ def _sum(tracer: Tracer, iterable: Any, *start: Any, **named: Any) -> Any:
 
 
 def _any(tracer: Tracer, iterable: Any) -> Any:
-    for part in _iterable(tracer, iterable):
-        if native.truth(tracer, symbol_of(tracer, part)):
-            return True
-    return False
+    return any(native.truth(tracer, symbol_of(tracer, part)) for part in _iterable(tracer, iterable))
 
 
 def _all(tracer: Tracer, iterable: Any) -> Any:
-    for part in _iterable(tracer, iterable):
-        if not native.truth(tracer, symbol_of(tracer, part)):
-            return False
-    return True
+    return all(native.truth(tracer, symbol_of(tracer, part)) for part in _iterable(tracer, iterable))
 
 
 def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:

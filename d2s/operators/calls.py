@@ -16,7 +16,7 @@ from d2s.core.op import Op
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, builtin_functions, conversion, libraries, native, policy
 from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
-from d2s.operators.guards import function_guards, is_layer
+from d2s.operators.guards import function_guards, is_layer, lookup
 from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer, current_tracer
 from d2s.static.variable import ObjectVariable
@@ -45,11 +45,12 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
         return inline(func, tracer, args, kwargs)
     if isinstance(func, functools._lru_cache_wrapper):
         return _call_cached(tracer, func, args, kwargs)
-    method = access.special(tracer, func, "__call__")
-    if method is not None:
-        return call(method, *args, **kwargs)
-    if isinstance(getattr(type(func), "__call__", None), FunctionType):
-        return call(MethodType(type(func).__call__, func), *args, **kwargs)
+    own = access.special(tracer, func, "__call__")
+    if own is not None:
+        return call(own, *args, **kwargs)
+    method = lookup(type(func), "__call__")
+    if isinstance(method, FunctionType):
+        return call(MethodType(method, func), *args, **kwargs)
     return libraries.call_unknown(tracer, func, args, kwargs)
 
 
@@ -149,7 +150,7 @@ def _call_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kwargs
 
 def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method of a class of d2s: Layers are looked into, other objects act when the Program runs."""
-    owner = func.__self__
+    owner: Any = func.__self__
     if is_layer(owner):
         if func.__name__ != "forward":
             # It may look at anything in the tree.
@@ -221,7 +222,7 @@ def _context_manager(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def _construct(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``cls(*args, **kwargs)``: what the user's class does to make an object is traced."""
     if type(cls).__call__ is type.__call__ and _is_users(cls):
-        new, init = access.lookup(cls, "__new__"), access.lookup(cls, "__init__")
+        new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
         for name in ("__new__", "__init__"):
             tracer.guard_held(cls, name)
         if isinstance(new, staticmethod):
@@ -235,7 +236,7 @@ def _construct(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[st
             if isinstance(init, FunctionType):
                 call(init, made, *args, **kwargs)
             else:
-                made.__init__(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
+                init(made, *libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
         return made
     if cls.__module__ == "builtins" or policy.module_of(cls) in libraries.PURE:
         return libraries.call_builtin(tracer, cls, args, kwargs)
@@ -246,7 +247,7 @@ def _is_users(cls: type) -> bool:
     """True for a class whose making of objects is Python code of the user, or that of `object`."""
     if issubclass(cls, BaseException):
         return False
-    makers = [access.lookup(cls, name) for name in ("__init__", "__new__")]
+    makers = [lookup(cls, name) for name in ("__init__", "__new__")]
     functions = [found.__func__ if isinstance(found, staticmethod) else found for found in makers]
     written = [found for found in functions if isinstance(found, FunctionType)]
     if not written:

@@ -19,8 +19,10 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators.heap import CONTAINERS, MISSING, Heap, content_of, restore
+from d2s.operators.guards import lookup
+from d2s.operators.heap import CONTAINERS, Heap, content_of, restore
 from d2s.static.program import Block, Operator, Value, values_in
+from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable
 
 if TYPE_CHECKING:
@@ -73,13 +75,13 @@ class Lowering:
             return slice(self(tree.start), self(tree.stop), self(tree.step))
         if isinstance(tree, np.ndarray):
             return self._call(_copy_of, tree)
-        if type(tree) in CONTAINERS or _is_plain_instance(tree):
-            if type(tree) not in CONTAINERS and not tracer.is_made(tree):
-                raise UnsupportedSyntaxError(
-                    f"a {type(tree).__name__} comes from code that is not traced, so it cannot be told whether this "
-                    "call has made it", user_location(), "Make it outside, or by calling its class.",
-                )
+        if type(tree) in CONTAINERS or tracer.is_made(tree):
             return self._built(tree)
+        if _is_plain_instance(tree):
+            raise UnsupportedSyntaxError(
+                f"a {type(tree).__name__} comes from code that is not traced, so it cannot be told whether this "
+                "call has made it", user_location(), "Make it outside, or by calling its class.",
+            )
         if isinstance(tree, GeneratorType | Iterator):
             raise UnsupportedSyntaxError(
                 f"a {type(tree).__name__} made inside cannot leave the function or be kept for later", user_location(),
@@ -184,7 +186,7 @@ class Lowering:
         """Emit the creation of an object in the block in which the traced code made it."""
         block = self._birth(thing)
         out = self.tracer.new_value(type(thing).__name__, None)
-        attrs = {"call": (maker, (), {})}
+        attrs: dict[str, Any] = {"call": (maker, (), {})}
         if block is self.tracer.block:
             out = self.tracer.emit("python", (), (out,), attrs, effect=True).outputs[0]
         else:
@@ -265,12 +267,12 @@ def _is_plain_instance(thing: Any) -> bool:
     """True for an object of a user's class, made while tracing."""
     cls = type(thing)
     module = cls.__module__
-    if callable(thing) and not isinstance(getattr(cls, "__call__", None), FunctionType):
+    if callable(thing) and not isinstance(lookup(cls, "__call__"), FunctionType):
         return False
     return (
         isinstance(getattr(thing, "__dict__", None), dict)
         and cls.__flags__ & (1 << 9) != 0
-        and cls.__new__ is object.__new__
+        and lookup(cls, "__new__") is lookup(object, "__new__")
         and not module.startswith("d2s.")
         and module.partition(".")[0] not in ("builtins", "numpy", "logging", "threading", "types")
         and not callable(getattr(thing, "__next__", None))
@@ -310,7 +312,7 @@ def _with_args(error: _Same, args: tuple[Any, ...]) -> BaseException:
     return made
 
 
-def _make_partial(called: tuple[Any, ...], names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+def _make_partial(called: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
     return functools.partial(*called, **dict(zip(names, values, strict=True)))
 
 

@@ -63,10 +63,10 @@ def guard_for(source: Source, value: Any) -> Guard | None:
         return Guard(source, "({v} is {k0} or same_value({v}, {k0}))", (value,), repr(value))
     if isinstance(value, np.ndarray):
         template = "type({v}) is {k0} and {v}.shape == {k1} and {v}.dtype == {k2}"
+        operands: tuple[Any, ...] = (type(value), value.shape, value.dtype)
         if not source.by_type:
-            template = "{v} is {k3} and " + template
-        shown = f"array of {value.dtype.name}{list(value.shape)}"
-        return Guard(source, template, (type(value), value.shape, value.dtype, value), shown, is_live=True)
+            template, operands = "{v} is {k3} and " + template, (*operands, value)
+        return Guard(source, template, operands, f"array of {value.dtype.name}{list(value.shape)}", is_live=True)
     if type(value) is MethodType:
         return Guard(
             source, "type({v}) is {k0} and {v}.__func__ is {k1} and {v}.__self__ is {k2}",

@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from d2s.operators import access, control_flow, items, loops, native
-from d2s.operators.control_flow import is_symbol, symbol_of
+from d2s.operators.control_flow import is_symbol
 from d2s.operators.names import Names
 from d2s.operators.tracer import current_tracer
 from d2s.static.variable import ObjectVariable, Variable

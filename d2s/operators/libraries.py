@@ -181,7 +181,7 @@ def _may_change(func: Any) -> bool:
     if module in ("heapq", "_heapq"):
         return name not in ("nlargest", "nsmallest", "merge")
     if module in ("operator", "_operator"):
-        return name in ("setitem", "delitem") or name.startswith("i") and name in _IN_PLACE
+        return name in ("setitem", "delitem") or name in _IN_PLACE
     return module in ("bisect", "_bisect") and name.startswith("insort")
 
 
@@ -224,7 +224,7 @@ def run_later(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str
 
 # What well-known functions give.
 _RESULTS: dict[tuple[str, str], type] = {
-    **dict.fromkeys([("random", name) for name in ("random", "uniform", "gauss", "normalvariate", "betavariate")], float),
+    **dict.fromkeys([("random", name) for name in ("random", "uniform", "gauss", "normalvariate")], float),
     **dict.fromkeys([("random", name) for name in ("randint", "randrange", "getrandbits")], int),
     **dict.fromkeys([("time", name) for name in ("time", "perf_counter", "monotonic", "process_time")], float),
     **dict.fromkeys([("time", name) for name in ("time_ns", "perf_counter_ns", "monotonic_ns")], int),

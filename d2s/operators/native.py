@@ -27,6 +27,8 @@ _COMPARISONS = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne"
 
 def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     """``left + right`` and its like."""
+    if name in ("is_", "is_not"):
+        return _identity(tracer, name, left, right)
     if isinstance(left, Variable) and isinstance(right, Variable | float | int):
         return getattr(operator, name)(left, right)
     left, right = _operand(tracer, left), _operand(tracer, right)
@@ -39,6 +41,20 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     if method is not None:
         return _call(method, left)
     return getattr(operator, name)(tracer.snapshot_deeply(left), tracer.snapshot_deeply(right))
+
+
+def _identity(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
+    """``left is right``: of what is known only when the Program runs, it is asked then."""
+    left, right = _operand(tracer, left), _operand(tracer, right)
+    symbols = [part for part in (left, right) if isinstance(part, ObjectVariable)]
+    if not symbols or (left is None and _is_something(right)) or (right is None and _is_something(left)):
+        return getattr(operator, name)(left, right)
+    return tracer.python_call(getattr(operator, name), (left, right), kind=bool, effect=True)
+
+
+def _is_something(thing: Any) -> bool:
+    """True for an object of the run that is known not to be None."""
+    return not isinstance(thing, ObjectVariable) or thing.value.kind not in (None, type(None))
 
 
 def unary(tracer: Tracer, name: str, operand: Any) -> Any:

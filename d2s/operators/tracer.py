@@ -126,7 +126,7 @@ class Tracer(StaticInterpreter):
 
     # --- reading older objects ---------------------------------------------------------------------------------
 
-    def is_outer(self, thing: Any) -> bool:  # type: ignore[override]
+    def is_outer(self, thing: Any) -> bool:
         """True for objects (and Values of tensors) that are older than the call."""
         if isinstance(thing, Value):
             return thing in self.tensors
@@ -377,7 +377,7 @@ class Tracer(StaticInterpreter):
 
     def _tensor_of_arrays(self, data: Any, spec: TensorSpec, dtype: Any) -> Value:
         value = self.new_value("array", spec)
-        call = (as_array, (self.lower(data), dtype), {})
+        call: tuple[Any, ...] = (as_array, (self.lower(data), dtype), {})
         return self.emit("python", (), (value,), {"call": call}, effect=True).outputs[0]
 
     def pending_item(self, thing: Any, key: Any) -> Any:
@@ -557,7 +557,7 @@ class Tracer(StaticInterpreter):
     def _replayed(self, path: Path, operator: Operator) -> Operator:
         recorded = path.log[path.position]
         is_same = isinstance(recorded, Operator) and recorded.kind == operator.kind
-        if not is_same or len(recorded.outputs) < len(operator.outputs):
+        if not isinstance(recorded, Operator) or not is_same or len(recorded.outputs) < len(operator.outputs):
             raise ProgramError("the function does different things when it is traced again")
         path.position += 1
         return recorded

@@ -8,6 +8,7 @@ import functools
 import itertools
 import linecache
 import traceback
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -113,7 +114,7 @@ class Compiled:
         key = (reached, wanted, captured, blocked)
         found = self._plans.get(key)
         if found is None:
-            plan = append_backward(self.program, self.edges, reached, wanted, captured, blocked)
+            plan = append_backward(self.program, self.edges, reached, wanted, captured, blocked, self.tensors)
             self._check_kept(plan)
             found = self._plans[key] = self._backward_function(plan)
         return found
@@ -202,12 +203,13 @@ def load(source: Source, name: str) -> Callable[..., Any]:
     file = f"<d2s program {name} {next(_numbers)}>"
     text = source.text
     code = compile(text, file, "exec")
-    # No modification time: linecache never drops the entry.
+    # No modification time: linecache does not drop the entry; it goes with the function and its tracebacks.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace = dict(source.namespace)
     exec(code, namespace)
     function = namespace[source.name]
     function.__dict__[_SOURCE] = source
+    weakref.finalize(function.__code__, linecache.cache.pop, file, None).atexit = False
     result: Callable[..., Any] = function
     return result
 

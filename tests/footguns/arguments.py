@@ -1,5 +1,6 @@
 """Arguments: kinds, aliases, views, changes inside and outside, and what results share with them."""
 
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,6 @@
 """Effects: on every call, in order, with the values of that call, also on hits, in branches, loops and helpers."""
 
+
 from __future__ import annotations
 
 import contextlib

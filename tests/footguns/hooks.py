@@ -329,7 +329,7 @@ def hook_that_counts_by_a_default(stage):
         y = z
         for k in range(3):
             y = y * 2
-            y.register_hook(lambda g, k=k, seen=[]: stage.log.append((k, len(seen), seen.append(k))))  # noqa: B006
+            y.register_hook(lambda g, k=k, seen=[]: stage.log.append((k, len(seen), seen.append(k))))
         return y
 
     f = stage.static(f)

@@ -1,5 +1,6 @@
 """Layers: parameters, buffers, hooks, modes, replacement, copies."""
 
+
 from __future__ import annotations
 
 import copy

@@ -63,7 +63,7 @@ def global_function_replaced(stage):
 @footgun
 def global_added_and_deleted(stage):
     def f(z):
-        return z * late_global  # noqa: F821
+        return z * late_global
 
     f = stage.static(f)
     stage(f, x())
@@ -211,7 +211,7 @@ def own_defaults_changed(stage):
 
 @footgun
 def mutable_default_of_a_helper(stage):
-    def collect(z, seen=[]):  # noqa: B006
+    def collect(z, seen=[]):
         seen.append(len(seen))
         return z * len(seen)
 

@@ -1,5 +1,6 @@
 """Values that are equal and not the same: numbers, strings, None, containers as arguments and in the closure."""
 
+
 from __future__ import annotations
 
 import decimal

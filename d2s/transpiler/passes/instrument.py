@@ -43,6 +43,8 @@ COMPARISONS = {
     gast.GtE: "ge",
     gast.Eq: "eq",
     gast.NotEq: "ne",
+    gast.Is: "is_",
+    gast.IsNot: "is_not",
 }
 
 

@@ -1,0 +1,128 @@
+"""Converted functions and Layers come and go; what they read and give belongs to the caller alone."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import d2s
+from tests.footguns.things import Box, x
+
+
+def _function(k: float) -> Any:
+    scale = [k]
+
+    @d2s.to_static
+    def f(z):
+        y = z * scale[0]
+        y.register_hook(lambda g: g + k)
+        return y.sum()
+
+    return f
+
+
+class Net(d2s.nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = self.create_parameter([3])
+
+    def forward(self, z):
+        return (z * self.weight).sum()
+
+
+def _grown(make: Any, count: int) -> int:
+    """How many bytes more are held after `count` were made, called and dropped."""
+
+    def once(number: int) -> None:
+        made = make(number)
+        made(x()).backward()
+
+    for number in range(20):
+        once(number)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        once(0)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(count):
+            once(number)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("make", [_function, lambda number: d2s.to_static(Net())], ids=["functions", "layers"])
+def test_memory_stays_flat(make: Any) -> None:
+    assert _grown(make, 200) < 100_000
+
+
+def test_functions_and_layers_are_freed_without_the_collector_of_cycles_holding_them() -> None:
+    function, layer = _function(2.0), d2s.to_static(Net())
+    function(x())
+    layer(x())
+    seen = weakref.ref(function), weakref.ref(layer), weakref.ref(layer.weight)
+    del function, layer
+    gc.collect()
+    assert [reference() for reference in seen] == [None, None, None]
+
+
+def test_arguments_and_results_belong_to_the_caller() -> None:
+    @d2s.to_static
+    def f(z, parts, box, array):
+        y = z * parts[0] * box.scale + array
+        return y, [y + 1]
+
+    z, part, box, array = x(), x(1.0, 2.0, 3.0), Box(scale=2.0), np.ones(3, "float32")
+    y, more = f(z, [part], box, array)
+    seen = [weakref.ref(thing) for thing in (z, part, box, array, y, more[0])]
+    del z, part, box, array, y, more
+    gc.collect()
+    assert [reference() for reference in seen] == [None] * 6
+    assert f(x(), [x()], Box(scale=2.0), np.ones(3, "float32"))[0].shape == [3]
+
+
+def test_a_replaced_tensor_is_not_kept() -> None:
+    box = Box(weight=x(1.0, 2.0, 3.0))
+
+    @d2s.to_static
+    def f(z):
+        return z * box.weight
+
+    f(x())
+    old = weakref.ref(box.weight)
+    box.weight = x()
+    gc.collect()
+    assert old() is None
+    assert f(x()).tolist() == [0.25, 2.25, 4.0]
+
+
+def test_a_replaced_parameter_is_not_kept() -> None:
+    net = d2s.to_static(Net())
+    net(x())
+    old = weakref.ref(net.weight)
+    net.weight = d2s.nn.Parameter(np.ones(3, dtype="float32"))
+    gc.collect()
+    assert old() is None
+
+
+def test_values_saved_for_backward_go_with_the_result() -> None:
+    kept: list[Any] = []
+
+    @d2s.to_static
+    def f(z):
+        y = z * z
+        kept.append(weakref.ref(y))
+        return (y * y).sum()
+
+    loss = f(x())
+    loss.backward()
+    del loss
+    gc.collect()
+    assert kept[0]() is None
