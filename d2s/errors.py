@@ -9,6 +9,9 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
@@ -111,11 +114,40 @@ class SourceError(D2SError, OSError):
     """The source of a function cannot be found, so it cannot be converted."""
 
 
-class UnsupportedSyntaxError(D2SError, NotImplementedError):
+class _Refusals(threading.local):
+    """What was refused while this thread traces; None outside of traces."""
+
+    def __init__(self) -> None:
+        self.noted: list[D2SError] | None = None
+
+
+_refusals = _Refusals()
+
+
+@contextmanager
+def noted_refusals() -> Iterator[list[D2SError]]:
+    """Collect what is refused inside: a handler of the user may catch such an error, but the refusal stands."""
+    before, _refusals.noted = _refusals.noted, []
+    try:
+        yield _refusals.noted
+    finally:
+        _refusals.noted = before
+
+
+class _Refusal(D2SError):
+    """Says that code cannot become a graph."""
+
+    def __init__(self, message: str, location: Location | None = None, advice: str | None = None) -> None:
+        super().__init__(message, location, advice)
+        if _refusals.noted is not None:
+            _refusals.noted.append(self)
+
+
+class UnsupportedSyntaxError(_Refusal, NotImplementedError):
     """A construct that cannot become a graph."""
 
 
-class TracingError(D2SError, TypeError):
+class TracingError(_Refusal, TypeError):
     """Python needs the value of a tensor that is known only when the Program runs."""
 
 

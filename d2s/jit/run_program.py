@@ -81,7 +81,8 @@ class CallNode(InteriorNode):
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
         known = _known(hooks)
-        if known is not None:
+        is_of_a_turn = known is not None and type(known._node) is _InsideLoop
+        if known is not None and not (is_of_a_turn and number is not None):
             return known
         array = np.asarray(data)
         if stop_gradient:
@@ -93,7 +94,11 @@ class CallNode(InteriorNode):
             if self.hooks is None:
                 self.hooks = {}
             self.hooks[number] = hooks
-        tensor = _noted(hooks, Tensor(array, False, self, number))
+        if known is None:
+            tensor = _noted(hooks, Tensor(array, False, self, number))
+        else:
+            # The value of the last turn, which goes on after the loop.
+            tensor, known._node, known._index = known, self, number
         if number in self.compiled.read_outputs:
             self.made[number] = weakref.ref(tensor)
         return tensor

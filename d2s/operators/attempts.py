@@ -20,7 +20,8 @@ _SAFE_FUNCTIONS = frozenset({
     operator.pos, operator.abs, operator.add, operator.sub, operator.mul, operator.and_, operator.or_, operator.xor,
     operator.setitem, operator.contains, operator.iadd,
 })
-_SAFE_METHODS = frozenset(("append", "appendleft", "extend", "insert", "clear", "add", "discard", "update", "setdefault"))
+_SAFE_METHODS = frozenset(
+    ("append", "appendleft", "extend", "insert", "clear", "add", "discard", "update", "setdefault"))
 _SAFE_MODULES = frozenset({"d2s", "logging", "warnings"})
 _INDEXING = frozenset({"getitem", "setitem"})
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, Shape, TensorSpec
-from d2s.errors import ProgramError, TracingError, UnsupportedSyntaxError, user_location
+from d2s.errors import ProgramError, TracingError, UnsupportedSyntaxError, noted_refusals, user_location
 from d2s.operators import choices
 from d2s.operators.equality import is_plain, same_value
 from d2s.operators.heap import Heap, restore
@@ -90,12 +90,15 @@ def explore(
             tracer.enter_root(path, depth)
             error: BaseException | None = None
             result: Any = None
-            try:
-                result = run()
-            except REFUSALS:
-                raise
-            except Exception as raised:
-                error = raised
+            with noted_refusals() as refused:
+                try:
+                    result = run()
+                except REFUSALS:
+                    raise
+                except Exception as raised:
+                    error = raised
+            if refused:
+                raise refused[0]
             outcome = finish(result, error)
             index = len(path.choices) - 1
             while index >= 0 and not path.choices[index]:

@@ -10,10 +10,9 @@ A gradient that may be absent at run time (only some path of control flow contri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
 
 from d2s.core.interpreter import set_grad_mode, use_interpreter
 from d2s.errors import ProgramError
@@ -21,7 +20,7 @@ from d2s.ops.reduction import unbroadcast, unbroadcast_like
 from d2s.static.aliases import Alias, Aliases, Question
 from d2s.static.backward_regions import Gradient, Gradients, Loop, choose, cond, merge
 from d2s.static.builder import StaticInterpreter
-from d2s.static.program import Block, Operator, Program, Value, map_values, walk_operators
+from d2s.static.program import Block, Operator, Program, Value, map_values
 from d2s.static.variable import ObjectVariable, Variable
 
 
@@ -126,7 +125,8 @@ class Backward:
         self.contributed: list[Value] | None = None
         self.record = StaticInterpreter(result)
         self.edges = {value: number for number, value in enumerate(edges)}
-        self.edges.update({value: self.edges[first] for value, first in program.same_edge.items() if first in self.edges})
+        again = {value: self.edges[first] for value, first in program.same_edge.items() if first in self.edges}
+        self.edges.update(again)
         chosen = None if wanted is None else set(wanted)
         self.wanted = {value for value, number in self.edges.items() if chosen is None or number in chosen}
         self.prune = wanted is not None
@@ -152,7 +152,8 @@ class Backward:
         self.seeds: dict[Block, list[tuple[Value, Gradient]]] = {}
         self._answers: dict[Question, Value] = {}
         self.useful = self._leading_to_wanted()
-        self.last_use = self._last_uses()
+        # For each edge, where it is said that its last contribution is in.
+        self.arrivals: dict[int, Operator] = {}
 
     # --- which gradients are worth computing -------------------------------------------------------------------
 
@@ -167,7 +168,7 @@ class Backward:
                 if operator.kind == "hook_point" and not self.prune:
                     useful.add(operator.inputs[0])
                 if operator.kind == "while":
-                    test, body = operator.blocks
+                    body = operator.blocks[1]
                     changed = True
                     while changed:
                         before = len(useful)
@@ -198,23 +199,6 @@ class Backward:
             useful.update(value for value in self.forward.outputs if not value.stop_gradient)
         return useful
 
-    def _last_uses(self) -> dict[int, Operator]:
-        """For each edge: the operator of the top block that backward visits last among those that contribute to it."""
-        found: dict[int, Operator] = {}
-        for operator in reversed(self.forward.operators):
-            for number in self._edges_in(operator):
-                found[number] = operator
-        return found
-
-    def _edges_in(self, operator: Operator) -> dict[int, None]:
-        """Edges to which `operator`, or an operator inside it, contributes; first argument first."""
-        found: dict[int, None] = {}
-        for inside in (operator, *(o for block in operator.blocks for o in walk_operators(block))):
-            for value in differentiated(inside):
-                if value in self.edges:
-                    found[self.edges[value]] = None
-        return found
-
     def needs(self, value: Value) -> bool:
         return not value.stop_gradient and value in self.useful and not value.is_constant and value not in self.blocked
 
@@ -234,33 +218,35 @@ class Backward:
                 for number, seed in zip(reached, seeds, strict=True):
                     value = self.forward.outputs[number]
                     self.seeds.setdefault(self.homes[value], []).append((value, Gradient(seed)))
-                self.finish_unused()
                 self.block(self.forward.block, grads)
+                self.finish_unused()
         finally:
             set_grad_mode(before)
 
     def finish_unused(self) -> None:
-        """Edges that no operator of the Program uses (returned as they came) are finished at once."""
-        for number in dict.fromkeys(self.edges.values()):
-            if number not in self.last_use and number not in self.conditional:
-                self.finish(number)
+        """Edges to which nothing here contributes are finished before all others."""
+        unused = dict.fromkeys(self.edges.values()).keys() - self.arrivals.keys() - self.conditional
+        operators = self.record.program.block.operators
+        count = len(operators)
+        for number in sorted(unused):
+            self.finish(number)
+        operators[:] = [*operators[count:], *operators[:count]]
 
     def block(self, forward: Block, grads: Gradients) -> None:
         """Visit the operators of a block in reverse."""
-        top = forward is self.forward.block
         for value, seed in self.seeds.get(forward, ()):
             self.accumulate(grads, value, seed)
         for operator in reversed(forward.operators):
             with self.record.at(operator.location):
                 self.operator(operator, grads)
-                if top:
-                    for number in self._edges_in(operator):
-                        if self.last_use.get(number) is operator and number not in self.conditional:
-                            self.finish(number)
 
     def finish(self, number: int) -> None:
+        """Say that the last contribution to an edge is in, as far as is known now."""
+        before = self.arrivals.get(number)
+        if before is not None:
+            self.record.block.operators.remove(before)
         name = next(value.name for value, edge in self.edges.items() if edge == number)
-        self.record.emit("arrived", (), (), {"edge": number, "name": name}, effect=True)
+        self.arrivals[number] = self.record.emit("arrived", (), (), {"edge": number, "name": name}, effect=True)
 
     def operator(self, operator: Operator, grads: Gradients) -> None:
         if operator.kind == "cond":
@@ -306,6 +292,8 @@ class Backward:
             if number in self.conditional:
                 attrs = {"edge": number, "name": value.name}
                 self.record.emit("contributed", (), (), attrs, effect=True)
+            elif not self.record.is_nested:
+                self.finish(number)
         elif alias is not None and self.may_be_edge(value):
 
             def on(source: Value | None) -> Callable[[Gradients], None]:
@@ -548,25 +536,6 @@ class Backward:
                 assert operator.record is not None
                 self.record.emit(kind, (operator.record,), (found,))
         return found
-
-
-def differentiated(operator: Operator) -> Iterator[Value]:
-    """Values to which backward may send a gradient when it visits `operator` itself."""
-    if operator.op is not None:
-        if not all(out.stop_gradient for out in operator.outputs):
-            for index, value in enumerate(operator.inputs):
-                if operator.op.differentiates(index):
-                    yield value
-    elif operator.kind == "while":
-        yield from operator.inputs
-        yield from operator.blocks[1].outputs
-    elif operator.kind == "cond":
-        for block in operator.blocks:
-            yield from block.outputs
-    elif operator.kind == "replace":
-        yield operator.inputs[0]
-    elif operator.kind in ("check_bound", "py_func", "py_layer"):
-        yield from operator.inputs
 
 
 def saved_values(forward: Program, backward: Program) -> dict[Block, tuple[Value, ...]]:

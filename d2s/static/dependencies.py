@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from d2s.static.backward import differentiated
 from d2s.static.program import Block, Operator, Program, Value
 
 
@@ -70,3 +69,22 @@ def dependencies_of_outputs(program: Program, edges: Sequence[Value]) -> tuple[D
             frozenset(number for kind, number in depends if kind == "edge"),
             frozenset(number for kind, number in depends if kind == "output")))
     return tuple(result)
+
+
+def differentiated(operator: Operator) -> Iterator[Value]:
+    """Values to which backward may send a gradient when it visits `operator` itself."""
+    if operator.op is not None:
+        if not all(out.stop_gradient for out in operator.outputs):
+            for index, value in enumerate(operator.inputs):
+                if operator.op.differentiates(index):
+                    yield value
+    elif operator.kind == "while":
+        yield from operator.inputs
+        yield from operator.blocks[1].outputs
+    elif operator.kind == "cond":
+        for block in operator.blocks:
+            yield from block.outputs
+    elif operator.kind == "replace":
+        yield operator.inputs[0]
+    elif operator.kind in ("check_bound", "py_func", "py_layer"):
+        yield from operator.inputs

@@ -124,7 +124,6 @@ class _GradientsInPlace(Backward):
         self.found: dict[Value, Variable] = {}
         # Contributions are summed up here, at inputs as at any other value.
         self.edges = {}
-        self.last_use = {}
 
     def derive(self, targets: Sequence[Variable], seeds: Sequence[Variable | None]) -> dict[Value, Variable]:
         """Record the gradients; those of the requested values."""

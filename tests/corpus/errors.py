@@ -291,3 +291,23 @@ def message_of_an_assert_is_lazy(x, c):
 
     assert c < 2, message()
     return x
+
+
+@refused
+def refusal_is_not_caught(x, n):
+    parts = [x, x * 2]
+    try:
+        return parts[int(n)]
+    except TypeError:
+        return -x
+
+
+@refused
+def refusal_is_not_caught_in_a_branch(x, c, n):
+    parts = [x, x * 2]
+    if c > 0:
+        try:
+            x = parts[int(n)]
+        except Exception:
+            x = -x
+    return x

@@ -489,3 +489,12 @@ def on_swapped_values(x, y, n):
         LOG.append(x)
     x.register_hook(record("after", square))
     return u * x
+
+
+@program
+def closing_over_a_value_of_the_turn(x, y, n):
+    z = y * 2
+    for i in range(n):
+        z = z * x
+        z.register_hook(lambda g: g + z.detach())
+    return z, z * y
