@@ -13,7 +13,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.heap import Heap
 from d2s.operators.native import truth
-from d2s.operators.region import CannotMerge, Outcome, apply_changes, merge_outcomes, trace_branch
+from d2s.operators.region import CannotMerge, IteratorAdvanced, Outcome, apply_changes, merge_outcomes, trace_branch
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Operator
 from d2s.static.variable import ObjectVariable, Variable
@@ -42,13 +42,16 @@ def if_else(tracer: Tracer, test: Any, body: Callable[[], Any], orelse: Callable
         return None if orelse is None else orelse()
     otherwise = orelse or _nothing
     value = tracer.truth_of(test)
-    if tracer.is_decided(value):
+    place = user_location()
+    if tracer.is_decided(value) or place in tracer.followed:
         return body() if tracer.decide(ObjectVariable(tracer, value)) else otherwise()
     before = Heap([body, otherwise], tracer.is_outer)
     mark = Mark(tracer)
     try:
         outcome = merge_outcomes(
             tracer, value, trace_branch(tracer, body, before), trace_branch(tracer, otherwise, before), before)
+    except IteratorAdvanced:
+        raise IteratorAdvanced(None if tracer.in_loop else place) from None
     except CannotMerge:
         # The region around follows both paths to its end.
         mark.undo()

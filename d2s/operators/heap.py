@@ -6,10 +6,11 @@ Only objects made inside the trace are here: stores to older ones are effects an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
+from d2s.operators.iterators import progress_of
 from d2s.operators.views import relatives
 from d2s.static.runtime import MISSING
 from d2s.static.variable import Variable
@@ -77,6 +78,7 @@ class Heap:
         self.nodes: dict[int, Any] = {}
         self.contents: dict[int, Any] = {}
         self.names: dict[int, str] = {}
+        self._iterators: list[tuple[Iterator[Any], Any]] = []
         self._is_outer = is_outer
         stack = list(roots)
         seen: set[int] = set()
@@ -99,6 +101,8 @@ class Heap:
                 stack.extend(thing)
             elif isinstance(thing, CellType) and is_outer(thing):
                 continue
+            elif isinstance(thing, Iterator) and not is_outer(thing):
+                self._iterators.append((thing, progress_of(thing)))
             elif self._is_mutable(thing):
                 self.nodes[id(thing)] = thing
                 content = self.contents[id(thing)] = content_of(thing)
@@ -136,6 +140,10 @@ class Heap:
         for key, node in self.nodes.items():
             if not is_same(node, self.contents[key], content_of(node)):
                 restore(node, self.contents[key])
+
+    def is_advanced(self) -> bool:
+        """True if an iterator has given items since: that cannot be undone."""
+        return any(progress_of(iterator) != before for iterator, before in self._iterators)
 
     def holds(self, thing: Any) -> bool:
         """True if `thing` existed when the snapshot was taken."""

@@ -16,7 +16,7 @@ from d2s.operators import carried
 from d2s.operators.carried import Form, ValueOf
 from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
 from d2s.operators.heap import Heap, restore
-from d2s.operators.region import REFUSALS, CannotMerge, Outcome, trace_branch
+from d2s.operators.region import REFUSALS, CannotMerge, IteratorAdvanced, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Block, Value, map_values, walk_operators
 from d2s.static.variable import ObjectVariable, Variable
@@ -58,6 +58,11 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
         _undo(tracer, before, state, mark)
         _with_test_behind(tracer, test, body)
         return
+    except IteratorAdvanced:
+        raise UnsupportedSyntaxError(
+            "an iterator made before a loop is advanced in its turns, whose number only the run knows", user_location(),
+            "Make it in the turn, or index a list.",
+        ) from None
     except CannotMerge as reason:
         _undo(tracer, before, state, mark)
         if taken_out == MAX_TURNS_TAKEN_OUT:

@@ -15,7 +15,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, Shape, TensorSpec
-from d2s.errors import ProgramError, TracingError, UnsupportedSyntaxError, noted_refusals, user_location
+from d2s.errors import Location, ProgramError, TracingError, UnsupportedSyntaxError, noted_refusals, user_location
 from d2s.operators import choices
 from d2s.operators.equality import is_plain, same_value
 from d2s.operators.heap import Heap, restore
@@ -28,6 +28,20 @@ from d2s.static.variable import ObjectVariable, Variable
 
 class CannotMerge(BaseException):
     """Two paths end in states that no single value describes; the text says which.  No handler of the user sees it."""
+
+
+class IteratorAdvanced(BaseException):
+    """A branch traced on trial has advanced an iterator made before it: the trace begins anew and follows both paths.
+
+    Attributes
+    ----------
+    place : Location or None
+        The branch; None if it is one that cannot be followed to the end.
+    """
+
+    def __init__(self, place: Location | None) -> None:
+        super().__init__(place)
+        self.place = place
 
 
 # What says that code cannot become a graph: not an exception of the user's program.
@@ -95,6 +109,16 @@ def explore(
                     result = run()
                 except REFUSALS:
                     raise
+                except IteratorAdvanced as found:
+                    if not tracer.is_outermost:
+                        raise
+                    if not tracer.follow_both_at(found.place):
+                        raise UnsupportedSyntaxError(
+                            "an iterator is advanced in code that has to be traced several times", user_location(),
+                            "Use a list and an index.",
+                        ) from None
+                    paths -= 1
+                    continue
                 except Exception as raised:
                     error = raised
             if refused:
@@ -131,6 +155,8 @@ def trace_branch(tracer: Tracer, run: Callable[[], Any], before: Heap) -> tuple[
     tracer.lowering.regions.append((before, tracer.block))
     try:
         outcome = explore(tracer, run, root, before, finish, join)
+        if before.is_advanced():
+            raise IteratorAdvanced(None)
     finally:
         tracer.lowering.regions.pop()
         before.restore()
@@ -421,5 +447,15 @@ def _shown(part: Any) -> str:
     return repr(part) if type(part) in (int, float, str, bool, type(None)) else type(part).__name__
 
 
-__all__ = ["REFUSALS", "CannotMerge", "Outcome", "apply_changes", "explore", "joined_spec", "merge_outcomes",
-           "trace_branch"]
+__all__ = [
+    "REFUSALS",
+    "CannotMerge",
+    "IteratorAdvanced",
+    "Outcome",
+    "apply_changes",
+    "explore",
+    "joined_spec",
+    "merge_outcomes",
+    "same_plain_value",
+    "trace_branch",
+]

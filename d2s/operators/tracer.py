@@ -22,6 +22,7 @@ from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, is_floating, spec_of
 from d2s.errors import (
     ExecutionError,
+    Location,
     ProgramError,
     ShapeError,
     TracingError,
@@ -115,6 +116,8 @@ class Tracer(StaticInterpreter):
         # How many tests of loops and how many loop bodies are being traced now.
         self.in_test = 0
         self.in_loop = 0
+        # Branches of which both paths are followed to the end.
+        self.followed: set[Location | None] = set()
         # How many bodies of `try` are being traced now.
         self.attempts = 0
         # Counts the calls that may have written to tensors from outside: those are read again at their next use.
@@ -519,6 +522,18 @@ class Tracer(StaticInterpreter):
             path.blocks.append(Block())
         self._blocks.append(path.blocks[index + 1])
         return path.choices[index]
+
+    @property
+    def is_outermost(self) -> bool:
+        """True outside of branches and loops of the Program."""
+        return len(self._paths) == 1
+
+    def follow_both_at(self, place: Location | None) -> bool:
+        """Follow both paths at a branch from now on, without a trial; False if that is done already or cannot be."""
+        if place is None or place in self.followed:
+            return False
+        self.followed.add(place)
+        return True
 
     @contextmanager
     def attempt(self) -> Iterator[None]:

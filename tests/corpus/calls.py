@@ -7,7 +7,7 @@ import functools
 import math
 
 import d2s
-from tests.corpus.register import LOG, made, program
+from tests.corpus.register import LOG, made, program, refused
 
 
 def helper(z, c, /, *, scale=2.0):
@@ -326,3 +326,60 @@ def user_decorator(x, c):
         return z * z
 
     return square(x)
+
+
+@program
+def iterator_advanced_in_branches(x, c):
+    parts = iter([x, x * 2, x * x])
+    if c > 0:
+        z = next(parts)
+    else:
+        z = next(parts) * 10
+    return z + next(parts)
+
+
+@program
+def generator_advanced_in_a_branch(x, c):
+    def parts():
+        yield x
+        yield x * 2
+
+    found = parts()
+    z = x
+    if c > 0:
+        for part in found:
+            z = z * part
+    return z, list(found)
+
+
+@program
+def zip_advanced_in_a_branch(x, c, n):
+    pairs = zip([1, 2, 3], [x, x * 2, x * x], strict=True)
+    scale = 1
+    if c > 0:
+        if n > 0:
+            scale, x = next(pairs)
+    return scale * x, next(pairs)[0]
+
+
+@program
+def generator_with_effects_and_a_break(x, c):
+    def parts():
+        for i in range(4):
+            LOG.append(i)
+            yield x * i
+
+    z = x
+    for part in parts():
+        if part.sum() > c:
+            break
+        z = z + part
+    return z
+
+
+@refused
+def iterator_advanced_in_a_tensor_loop(x, n):
+    parts = iter([x, x * 2, x * x])
+    for i in range(n):
+        x = x + next(parts)
+    return x
