@@ -16,7 +16,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators.equality import is_plain, same_parts, same_thing, same_value, shows_its_content
-from d2s.operators.sources import Attribute, Constant, GuardNames, Source
+from d2s.operators.sources import Attribute, Constant, GuardNames, Item, Source
 
 
 @dataclass(frozen=True)
@@ -121,23 +121,30 @@ class _Absent:
 ABSENT = _Absent()
 
 
+# Where a Layer holds its tensors; it says when they change.
+REGISTRIES = ("_parameters", "_buffers")
+
+
 def is_layer(thing: Any) -> bool:
     """True for Layers: what belongs to their structure is guarded by one version number."""
     return hasattr(type(thing), "call_traced")
 
 
 def is_structural(source: Source) -> bool:
-    """True for a path that starts at a Layer and goes through attributes of Layers only."""
+    """True for a path that starts at a Layer and goes through attributes of Layers only, and for a Parameter."""
+    if isinstance(source, Item) and isinstance(source.base, Attribute) and source.base.name in REGISTRIES:
+        source = source.base
     while isinstance(source, Attribute):
         source = source.base
-    return isinstance(source, Constant) and is_layer(source.value)
+    return isinstance(source, Constant) and (
+        is_layer(source.value) or getattr(source.value, "tells_changes", False) is True)
 
 
 def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:
     """What a call of `layer` depends on besides what its own traced code reads.
 
     `whole` is True for a Layer that is used by code of d2s itself, which is not converted: then it is everything it
-    holds.
+    holds; of its tensors, their names: they are found by path.
     """
     held = layer.__dict__
     found: list[Any] = [tuple(held["_forward_pre_hooks"]), tuple(held["_forward_post_hooks"])]
@@ -145,6 +152,8 @@ def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:
         for name, value in held.items():
             if name.startswith("__d2s") or name in ("_forward_pre_hooks", "_forward_post_hooks"):
                 continue
+            if name in REGISTRIES:
+                value = {key: part is None for key, part in value.items()}
             found.append((name, tuple(value.items()) if isinstance(value, dict) else value))
     return tuple(found)
 

@@ -33,7 +33,7 @@ from d2s.operators import policy, views
 from d2s.operators.attempts import may_raise
 from d2s.operators.closures import Lowering
 from d2s.operators.equality import is_plain, same_thing
-from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for, layer_state
+from d2s.operators.guards import REGISTRIES, Guard, GuardSet, class_guard, guard_for, layer_state
 from d2s.operators.sources import Argument, Attribute, Cell, Constant, Global, Item, Source
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Program, Value
@@ -718,6 +718,10 @@ class Tracer(StaticInterpreter):
 
     def guard_layer(self, layer: Any, whole: bool) -> None:
         """Note what the trace depends on by using a Layer, or (`whole`) by running code of d2s on it."""
+        for registry in REGISTRIES if whole else ():
+            for name, tensor in layer.__dict__[registry].items():
+                if tensor is not None:
+                    self.read(Item(Attribute(Constant(layer), registry), name), tensor)
         state = layer_state(layer, whole)
         self.guards.add(Guard(
             Constant(layer), "same_state({v}, " + repr(whole) + ", {k0})", (state,), "its layers and hooks"))

@@ -112,6 +112,18 @@ def test_a_replaced_parameter_is_not_kept() -> None:
     assert old() is None
 
 
+def test_a_replaced_parameter_of_a_layer_of_d2s_is_not_kept() -> None:
+    net = d2s.nn.Linear(3, 3)
+    static = d2s.to_static(lambda z: net(z))
+    static(x())
+    old = weakref.ref(net.weight)
+    net.weight = d2s.nn.Parameter(np.eye(3, dtype="float32"))
+    gc.collect()
+    assert old() is None
+    assert static(x()).tolist() == [0.5, -1.5, 2.0]
+    assert len(static.program_cache) == 1
+
+
 def test_values_saved_for_backward_go_with_the_result() -> None:
     kept: list[Any] = []
 
