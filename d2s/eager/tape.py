@@ -160,10 +160,14 @@ class InteriorNode:
     def check_usable(self) -> None:
         """Raise GradientError if the saved values are gone or have been changed in place."""
         if self.released:
-            raise GradientError(
-                "trying to backward through the graph a second time: its saved values have been freed",
-                advice="Pass retain_graph=True to the first backward.",
-            )
+            self.already_used()
+
+    def already_used(self) -> None:
+        """Refuse a second backward."""
+        raise GradientError(
+            "trying to backward through the graph a second time: its saved values have been freed",
+            advice="Pass retain_graph=True to the first backward.",
+        )
 
     def release(self) -> None:
         """Free the saved values: this node has been used up."""

@@ -30,7 +30,10 @@ class Run:
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value."""
         known = _known(hooks)
-        return _noted(hooks, Tensor(np.asarray(data))) if known is None else known
+        if known is not None:
+            return known
+        array = np.asarray(data)
+        return _noted(hooks, Tensor(array) if stop_gradient else Tensor(array, False, _InsideLoop(spec_of(array)), 0))
 
     def note_write(self, tensor: Tensor, index: int) -> None:
         made = self.made.get(index)
@@ -60,7 +63,8 @@ class CallNode(InteriorNode):
     backward at the same time.
     """
 
-    __slots__ = ("compiled", "left", "made", "saved", "tensors", "turn_outputs", "versions", "written")
+    __slots__ = (
+        "capturing", "compiled", "left", "made", "saved", "tensors", "turn_outputs", "used", "versions", "written")
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any]) -> None:
         edges: list[Edge | None] = [tensors[i].edge() for i in compiled.edge_positions]
@@ -68,6 +72,10 @@ class CallNode(InteriorNode):
         self.compiled = compiled
         self.tensors = tensors
         self.saved: Any = ()
+        # Operators that backwards without retain_graph have used up.
+        self.used: frozenset[Any] = frozenset()
+        # Outputs that the walk wants to keep, by the hook point of the value that each is in this run.
+        self.capturing: dict[int, int] = {}
         # During a backward that counts: contributions still to come, by edge.
         self.left: dict[int, int] | None = None
         self.versions = [tensor.version for tensor in tensors]
@@ -150,7 +158,9 @@ class CallNode(InteriorNode):
             interpret_backward(self, walk, reached, wanted, captured, grads)
             return
         blocked = tuple([number for node, number in walk.blocked if node is self])
-        backward = compiled.backward_function(reached, wanted, captured, blocked)
+        backward = compiled.backward_function(reached, wanted, captured, blocked, self.used)
+        points = self.hooks or {}
+        self.capturing = {id(points[number]): number for number in captured if number in points}
         given = [grads[number].data for number in reached]  # type: ignore[union-attr]
         with Silent():
             self.left = None
@@ -158,7 +168,7 @@ class CallNode(InteriorNode):
                 self.left = backward.count(self.saved, *[True] * len(given))
                 self.arrive_all(walk, [number for number, count in self.left.items() if not count])
             # Handed over, not kept here: each array goes with its last use.
-            backward.run(self, walk, self.take_saved(walk.retain_graph), *given)
+            backward.run(self, walk, self.take_saved(walk.retain_graph, backward.visited), *given)
             # Counted contributions do not come if a PyLayer gives no gradient.
             waiting = backward.conditional if self.left is None else [n for n, count in self.left.items() if count > 0]
             self.arrive_all(walk, waiting)
@@ -168,11 +178,13 @@ class CallNode(InteriorNode):
         self.saved = ()
         self.made = {}
 
-    def take_saved(self, retain: bool) -> Any:
-        """The saved values; without `retain` this run does not hold them any more."""
+    def take_saved(self, retain: bool, visited: frozenset[Any]) -> Any:
+        """The saved values; without `retain`, and when all has been used, this run does not hold them any more."""
         saved = self.saved
         if not retain:
-            self.release()
+            self.used |= visited
+            if self.used >= self.compiled.all_visited:
+                self.release()
         return saved
 
     def check_input(self, number: int, op: str) -> None:
@@ -248,8 +260,9 @@ class CallNode(InteriorNode):
             hooks = self.hooks.get(number) if self.hooks is not None and number is not None else None
         if hooks:
             grad = outside(walk.hooked, hooks, Tensor(np.asarray(grad))).data
-        if captured:
-            walk.capture((self, number), Tensor(np.asarray(grad)))
+        kept = number if captured else self.capturing.get(id(hooks))
+        if kept is not None:
+            walk.capture((self, kept), Tensor(np.asarray(grad)))
         return grad
 
 

@@ -40,6 +40,8 @@ class BackwardPlan:
         Values that a rule reads: a write to such a tensor before backward is an error.
     conditional : tuple of int
         Edges to which the number of contributions depends on the path taken.
+    visited : set of Operator
+        Operators of the forward Program that this backward uses up.
     """
 
     program: Program
@@ -47,6 +49,7 @@ class BackwardPlan:
     saved: dict[Block, tuple[Value, ...]] = field(default_factory=dict)
     values_read: frozenset[Value] = frozenset()
     conditional: tuple[int, ...] = ()
+    visited: frozenset[Operator] = frozenset()
 
 
 def append_backward(
@@ -58,6 +61,7 @@ def append_backward(
     blocked: Iterable[int] = (),
     tensors: Sequence[Value] = (),
     kept_in_turns: dict[Block, tuple[Value, ...]] | None = None,
+    used: frozenset[Operator] = frozenset(),
 ) -> BackwardPlan:
     """Derive the backward Program of `program`.
 
@@ -79,6 +83,8 @@ def append_backward(
         Inputs that are Tensor objects of the caller, by number: what the caller writes to them is noticed.
     kept_in_turns : dict, optional
         What a run keeps of each turn of a loop, if gradients of these values will be given too.
+    used : set of Operator
+        Operators of the Program that an earlier backward of the run has used up.
     """
     reached = tuple(sorted(reached))
     conditional: frozenset[int] = frozenset()
@@ -86,6 +92,7 @@ def append_backward(
         result = Program(f"{program.name}@BACKWARD")
         builder = Backward(program, result, edges, wanted, captured, blocked, conditional)
         builder.kept_in_turns = kept_in_turns or {}
+        builder.used = used
         builder.tensors = {value: number for number, value in enumerate(tensors)}
         builder.run(reached)
         if builder.met_in_regions <= conditional:
@@ -93,7 +100,8 @@ def append_backward(
         # Now that it is known which edges have to be counted.
         conditional |= builder.met_in_regions
     return BackwardPlan(
-        result, reached, saved_values(program, result), frozenset(builder.values_read), tuple(sorted(conditional)))
+        result, reached, saved_values(program, result), frozenset(builder.values_read), tuple(sorted(conditional)),
+        frozenset(builder.visited))
 
 
 class _Unsaved:
@@ -138,6 +146,8 @@ class Backward:
         self.values_read: set[Value] = set()
         self.kept_in_turns: dict[Block, tuple[Value, ...]] = {}
         self.tensors: dict[Value, int] = {}
+        self.used: frozenset[Operator] = frozenset()
+        self.visited: set[Operator] = set()
         self.hook_points: dict[Value, Value] = {}
         # Hook points in the order in which something is registered on them.
         self.registered: dict[Value | None, int] = {}
@@ -157,9 +167,29 @@ class Backward:
 
     # --- which gradients are worth computing -------------------------------------------------------------------
 
+    def _sources_of_captured(self) -> set[Value]:
+        """Values that a captured output may be, where control flow has chosen it."""
+        made = {out: operator for operator in self.forward.all_operators() for out in operator.outputs}
+        found: set[Value] = set()
+        stack = list(self.captured)
+        while stack:
+            value = stack.pop()
+            operator = made.get(value)
+            if operator is None or value in found:
+                continue
+            found.add(value)
+            if operator.kind in ("check_bound", "replace"):
+                stack.append(operator.inputs[0])
+            elif operator.kind in ("cond", "while"):
+                position = operator.outputs.index(value)
+                ends = operator.blocks if operator.kind == "cond" else operator.blocks[1:]
+                stack += [block.outputs[position] for block in ends if position < len(block.outputs)]
+                stack += operator.inputs[position : position + 1] if operator.kind == "while" else ()
+        return found
+
     def _leading_to_wanted(self) -> set[Value]:
         """Values through which a gradient reaches a wanted edge, a leaf of this run, or a hook."""
-        useful = self.wanted | set(self.captured)
+        useful = self.wanted | set(self.captured) | self._sources_of_captured()
 
         def visit(block: Block) -> None:
             for operator in block.operators:
@@ -309,11 +339,16 @@ class Backward:
 
     def contributions(self, operator: Operator, grads: Gradients) -> None:
         """Hooks of the outputs of an operator, its rules, and what they give to its inputs."""
+        if operator.kind in ("check_bound", "replace"):
+            # Another name of its input, whose hooks wait for the complete gradient.
+            self.contribute(grads, operator.inputs[0], grads.pop(operator.outputs[0], None))
+            return
+        if operator in self.used:
+            self.record.emit("already_used", (), (), effect=True)
+            return
+        self.visited.add(operator)
         self.check_unwritten(operator)
         found = self.all_hooked(operator, grads)
-        if operator.kind in ("check_bound", "replace"):
-            self.contribute(grads, operator.inputs[0], found[0])
-            return
         if operator.kind == "leaf":
             leaf = found[0]
             assert leaf is not None

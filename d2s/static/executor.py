@@ -20,7 +20,7 @@ from d2s.static.arrivals import count_source
 from d2s.static.backward import BackwardPlan, append_backward, saved_values
 from d2s.static.codegen import Source, backward_source, forward_source
 from d2s.static.dependencies import Dependencies, dependencies_of_outputs
-from d2s.static.program import Block, Program, Value
+from d2s.static.program import Block, Operator, Program, Value
 
 _numbers = itertools.count()
 # Attribute of a generated function that holds its Source.
@@ -41,11 +41,14 @@ class BackwardFunction:
         ``run(node, walk, saved, *gradients)``.
     conditional : tuple of int
         Edges to which the number of contributions depends on the path taken.
+    visited : set of Operator
+        Operators of the forward Program that it uses up.
     count : callable or None
         ``count(saved, *gradients)``: that number for each of them, if the gradients are there.
     """
 
     run: Callable[..., Any]
+    visited: frozenset[Operator]
     conditional: tuple[int, ...] = ()
     count: Callable[..., dict[int, int]] | None = None
 
@@ -85,13 +88,16 @@ class Compiled:
         self._with_kept_outputs: Compiled | None = None
         self.saved: dict[Block, tuple[Value, ...]] = {}
         records: frozenset[Value] = frozenset()
+        # What a backward of all outputs uses up.
+        self.all_visited: frozenset[Operator] = frozenset()
         # Outputs whose values backward reads: the caller may write to them.
         self.read_outputs: frozenset[int] = frozenset()
         if self.reachable:
             plan = append_backward(program, self.edges, self.reachable, tensors=self.tensors)
             self.saved = plan.saved
             program.backward = plan.program
-            self._plans[(self.reachable, None, (), ())] = self._backward_function(plan)
+            self.all_visited = plan.visited
+            self._plans[(self.reachable, None, (), (), frozenset())] = self._backward_function(plan)
             records = _records(plan.program)
             self.read_outputs = frozenset(i for i, value in enumerate(program.outputs) if value in plan.values_read)
         for check in FORWARD_CHECKS:
@@ -108,13 +114,17 @@ class Compiled:
 
     def backward_function(
         self, reached: tuple[int, ...], wanted: tuple[int, ...] | None, captured: tuple[int, ...],
-        blocked: tuple[int, ...] = (),
+        blocked: tuple[int, ...] = (), used: frozenset[Operator] = frozenset(),
     ) -> BackwardFunction:
-        """The backward function for gradients of the outputs `reached`, leading to the edges `wanted`."""
-        key = (reached, wanted, captured, blocked)
+        """The backward function for gradients of the outputs `reached`, leading to the edges `wanted`.
+
+        `used` holds the operators that earlier backwards of the run have used up.
+        """
+        key = (reached, wanted, captured, blocked, used)
         found = self._plans.get(key)
         if found is None:
-            plan = append_backward(self.program, self.edges, reached, wanted, captured, blocked, self.tensors)
+            plan = append_backward(
+                self.program, self.edges, reached, wanted, captured, blocked, self.tensors, used=used)
             self._check_kept(plan)
             found = self._plans[key] = self._backward_function(plan)
         return found
@@ -166,9 +176,9 @@ class Compiled:
         run = load(
             backward_source("backward", block, forward, saved, self.program.outputs, self.tensors), plan.program.name)
         if not plan.conditional:
-            return BackwardFunction(run)
+            return BackwardFunction(run, plan.visited)
         count = load(count_source(block, forward, saved, plan.conditional), f"{plan.program.name} count")
-        return BackwardFunction(run, plan.conditional, count)
+        return BackwardFunction(run, plan.visited, plan.conditional, count)
 
 
 def _kept(block: Block, saved: dict[Block, tuple[Value, ...]]) -> Iterator[Value]:

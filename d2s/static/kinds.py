@@ -94,6 +94,7 @@ KINDS: dict[str, Kind] = {
     "add_present": Kind("tt", "t", "the sum of two gradients of which either may be absent"),
     "modified_in_place": Kind("", "", "refuses to go on: a saved value has been written to", effect=True,
                               attrs=("op", "shape")),
+    "already_used": Kind("", "", "refuses to go on: an earlier backward has used this up", effect=True),
     "check_input": Kind("", "", "refuses to go on if the caller has written to a tensor since the run read it",
                         effect=True, attrs=("number", "op")),
     "check_output": Kind("", "", "refuses to go on if the caller has written to a tensor of the run", effect=True,

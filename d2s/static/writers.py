@@ -243,6 +243,7 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "register_hook": lambda w, o: w.assign(o, f"register_hook({w.name(o.inputs[0])}, {w.expression(o.attrs['hook'])})"),
     "is_present": _is_present,
     "modified_in_place": _plain("modified_in_place({op}, {shape})"),
+    "already_used": _plain("run.already_used()"),
     "check_input": _plain("run.check_input({number}, {op})"),
     "check_output": _plain("run.check_output({number}, {op})"),
     "branch_of": _plain("{0}[0]"),
