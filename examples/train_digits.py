@@ -24,6 +24,7 @@ from tqdm import tqdm
 import d2s as paddle
 from d2s import io, nn, optimizer
 
+
 @dataclass
 class Run:
     """What one training leaves: the hook calls and gradients of every step, and how it went."""

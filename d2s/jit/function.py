@@ -21,6 +21,7 @@ from d2s.jit.trace import Traced, trace
 from d2s.nn.layer import Layer
 from d2s.operators import conversion, policy
 from d2s.operators.equality import same_parts
+from d2s.operators.guards import lookup
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Program
 from d2s.transpiler.convert import JIT_PASSES, prepare
@@ -308,8 +309,8 @@ def to_static(
         return functools.partial(to_static(function.func, **options), *function.args, **function.keywords)
     if isinstance(function, FunctionType):
         return StaticFunction(_with_source(function), **options)
-    method = getattr(type(function), "__call__", None)
-    if isinstance(method, FunctionType) and not isinstance(function, type):
+    method = None if isinstance(function, type) else lookup(type(function), "__call__")
+    if isinstance(method, FunctionType):
         return StaticFunction(_with_source(method), **options)._bound_to(function)
     raise SourceError(
         f"to_static needs a Python function, method, partial or Layer, got {type(function).__name__}: {function!r}")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.spec import DType
 from d2s.core.arrays import as_array
+from d2s.core.spec import DType
 from d2s.eager.tensor import Tensor
 from d2s.errors import ShapeError
 from d2s.ops.random import generator

@@ -234,9 +234,9 @@ class Lowering:
     def settle(self, blocks: list[Block]) -> None:
         """At the end of blocks: objects that belong to them get what they hold at last."""
         for made in list(self.made.values()):
-            if any(made.block is block for block in blocks) and self.tracer.in_scope(made.value):
-                if not isinstance(made.thing, FunctionType):
-                    self._fill(made)
+            belongs = any(made.block is block for block in blocks) and self.tracer.in_scope(made.value)
+            if belongs and not isinstance(made.thing, FunctionType):
+                self._fill(made)
 
 
 _PENDING = object()

@@ -27,7 +27,7 @@ class Variable(TensorBase, TensorMethods):
 
     __slots__ = ("__dict__", "__weakref__", "interpreter", "value")
 
-    interpreter: StaticInterpreter  # type: ignore[assignment]
+    interpreter: StaticInterpreter
 
     def __init__(self, interpreter: StaticInterpreter, value: Value) -> None:
         self.interpreter = interpreter
@@ -69,7 +69,7 @@ class Variable(TensorBase, TensorMethods):
         return self.interpreter.is_leaf(self.value)
 
     @property
-    def stop_gradient(self) -> bool:  # type: ignore[override]
+    def stop_gradient(self) -> bool:
         """True if no gradient flows through it."""
         return self.value.stop_gradient
 
@@ -340,7 +340,7 @@ class ObjectVariable:
     __or__, __ror__ = _binary("or_"), _reflected("or_")
     __xor__, __rxor__ = _binary("xor"), _reflected("xor")
     __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
-    __eq__, __ne__ = _binary("eq"), _binary("ne")  # type: ignore[assignment]
+    __eq__, __ne__ = _binary("eq"), _binary("ne")
     __neg__, __pos__, __abs__, __invert__ = _unary("neg"), _unary("pos"), _unary("abs"), _unary("invert")
 
 

@@ -11,11 +11,11 @@ import pytest
 import d2s
 from d2s.core.op import OP_TABLE
 from d2s.core.spec import TensorSpec
-from d2s.static.writers import WRITERS
 from d2s.static.executor import BACKWARD_CHECKS, FORWARD_CHECKS
 from d2s.static.kinds import KINDS
 from d2s.static.program import Operator, Value
 from d2s.static.verify import verify, verify_backward
+from d2s.static.writers import WRITERS
 
 
 def traced():
