@@ -35,11 +35,6 @@ class Run:
         array = np.asarray(data)
         return _noted(hooks, Tensor(array) if stop_gradient else Tensor(array, False, _InsideLoop(spec_of(array)), 0))
 
-    def note_write(self, tensor: Tensor, index: int) -> None:
-        made = self.made.get(index)
-        if made is not None and made() is tensor:
-            self.written.add(index)
-
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
         return data, Tensor(np.asarray(data), False)

@@ -150,9 +150,10 @@ class Loop:
         self.carried: dict[Value, Gradient | None] = {}
         known = assuming(grads, ("has_turns", operator), True)
         for value, out in zip(self.body.inputs, operator.outputs, strict=True):
-            grads.pop(out, None)
+            held = grads.pop(out, None)
             if backward.needs(value):
-                self.carried[value] = known.get(out)
+                # What is there without turns only passes through to what the loop started from.
+                self.carried[value] = known.get(out, held)
         self.outer = dict(grads)
         self.touched: list[Value] = []
         self.certain = {value: held is not None and held.certain for value, held in self.carried.items()}

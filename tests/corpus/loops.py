@@ -579,3 +579,19 @@ def hook_defined_in_a_tensor_loop(x, n):
         y.register_hook(hook)
         x = y + 1
     return x
+
+
+@program
+def argument_taken_in_a_loop(x, y, n):
+    z = x * y
+    for i in range(n):
+        z = x
+    return z * x
+
+
+@program
+def tensor_of_a_turn_and_no_result(x, n):
+    z = x * 2
+    for i in range(n):
+        z = z * x
+        LOG.append(z)
