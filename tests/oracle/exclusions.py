@@ -47,7 +47,7 @@ EXCLUSIONS = (
     Exclusion("paddle", "E11 E11b", ("write", "view"), "gradients through a written view are wrong"),
     Exclusion("paddle", "M01 X02", ("layer",), "what a hook on an output of a PyLayer returns is ignored"),
     Exclusion("paddle", "H01 H01b H05 H06b", ("gradients of leaves",), "grad() skips the hooks of its leaf inputs"),
-    Exclusion("paddle", "K01 K02b K04 K05 K07", ("retain",), "retain_grads() keeps at its place, the last gradient only"),
+    Exclusion("paddle", "K01 K02b K04 K05 K07", ("retain",), "retain_grads() keeps the last gradient, at its place"),
     Exclusion("torch", "E11b", ("write", "view", "hook on a view"), "a first hook on a written view crashes"),
     Exclusion("torch", "E14c E14d", ("written gradient",), "a gradient written by a hook leaks to siblings"),
 )
