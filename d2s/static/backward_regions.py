@@ -211,12 +211,11 @@ class Loop:
             {"record": operator.record, "of": operator}, effect=True, blocks=(block,),
         )
         initial = dict(zip(self.body.inputs, operator.inputs, strict=True))
-        for value, final in zip(first, finals, strict=True):
-            g = Gradient(final, start[value])
-            if value not in self.carried:
-                grads[value] = g
-            elif not self.backward.is_alias(value, True):
-                self.backward.accumulate(grads, initial[value], g)
+        after_all = {value: Gradient(final, start[value]) for value, final in zip(first, finals, strict=True)}
+        grads.update((value, after_all[value]) for value in self.touched)
+        for value in self.carried:
+            if not self.backward.is_alias(value, True):
+                self.backward.accumulate(grads, initial[value], after_all[value])
 
 
 def _has_effects(block: Block) -> bool:

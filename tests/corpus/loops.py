@@ -595,3 +595,15 @@ def tensor_of_a_turn_and_no_result(x, n):
     for i in range(n):
         z = z * x
         LOG.append(z)
+
+
+@program
+def swapped_with_a_chosen_value(x, y, c, n):
+    z = x * y
+    u = x + z
+    if c < 0:
+        u, y = y, u
+    for i in range(n):
+        u = z - x * 0.3
+        y, z = z, y
+    return u * z, z * y
