@@ -21,7 +21,7 @@ from typing import Any
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
-from d2s.operators.policy import is_convertible
+from d2s.operators.policy import is_convertible, is_of_user
 from d2s.operators.sources import Attribute, Constant, Source
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -50,7 +50,19 @@ def _read(tracer: Tracer, source: Source, value: Any, name: str) -> Any:
     """An attribute that is simply there, at a path."""
     if tracer.is_later(value, "attr", name):
         return tracer.python_call(getattr, (value, name), effect=True)
-    return tracer.read(Attribute(source, name), getattr(value, name), getattr, value, name)
+    return tracer.read(Attribute(source, name), _found(tracer, source, value, name), getattr, value, name)
+
+
+def _found(tracer: Tracer, source: Source | None, value: Any, name: str) -> Any:
+    """``getattr``; if there is nothing, the trace depends on that."""
+    try:
+        return getattr(value, name)
+    except AttributeError:
+        if source is None:
+            tracer.guard_class(value, name)
+        else:
+            tracer.guards.add(Guard(source, f"not hasattr({{v}}, {name!r})", (), f"no attribute {name}"))
+        raise
 
 
 def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
@@ -63,7 +75,7 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
 
 
 def _class_attribute(tracer: Tracer, cls: type, name: str) -> Any:
-    result = getattr(cls, name)
+    result = _found(tracer, Constant(cls), cls, name)
     if isinstance(result, MethodType) and result.__self__ is cls:
         tracer.remember(cls, Constant(cls))
         tracer.guard_held(cls, name)
@@ -122,7 +134,7 @@ def _plain_attribute(tracer: Tracer, value: Any, name: str, found: Any, is_own: 
     source = tracer.source_of(value)
     if source is not None and tracer.is_later(value, "attr", name) and not callable(found):
         return tracer.python_call(getattr, (value, name), effect=True)
-    result = getattr(value, name)
+    result = _found(tracer, source, value, name)
     is_method = isinstance(result, MethodType | BuiltinMethodType | MethodWrapperType) and result.__self__ is value
     if not is_own and found is not ABSENT and not isinstance(found, MemberDescriptorType | GetSetDescriptorType):
         tracer.guard_class(value, name)
@@ -149,11 +161,14 @@ def _is_user_code(thing: Any) -> bool:
 
 def special(tracer: Tracer, value: Any, name: str) -> MethodType | None:
     """What the user's class defines for an operator or built-in function, as a method of `value`; guarded."""
-    found = lookup(type(value), name)
-    if not _is_user_code(found):
-        return None
-    tracer.guard_class(value, name)
-    return MethodType(found, value)
+    cls = type(value)
+    found = lookup(cls, name)
+    if _is_user_code(found):
+        tracer.guard_class(value, name)
+        return MethodType(found, value)
+    if found is ABSENT and is_of_user(cls):
+        tracer.guard_class(value, name)
+    return None
 
 
 def _call(function: Any, *args: Any) -> Any:

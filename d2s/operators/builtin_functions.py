@@ -190,6 +190,8 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], ObjectVariable):
             return tracer.python_call(function, args, kwargs, effect=True)
+        if function is dict and args and tracer.is_outer(args[0]) and not isinstance(args[0], dict):
+            return tracer.python_call(dict, args, kwargs, effect=True)
         seen = (_iterable(tracer, part) if isinstance(part, Iterable) else part for part in args)
         return function(*seen, **kwargs)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+from collections import deque
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType
 from typing import Any
@@ -16,7 +17,7 @@ from d2s.core.op import Op
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, builtin_functions, conversion, libraries, native, policy
 from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
-from d2s.operators.guards import function_guards, is_layer, lookup
+from d2s.operators.guards import Guard, function_guards, is_layer, lookup
 from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer, current_tracer
 from d2s.static.variable import ObjectVariable
@@ -279,8 +280,21 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     if tracer.is_outer(iterable):
         if isinstance(iterable, np.ndarray):
             return [tracer.python_call(_element, (iterable, index), effect=True) for index in range(len(iterable))]
-        return tracer.snapshot(iterable)
+        if is_layer(iterable):
+            return call(MethodType(lookup(type(iterable), "__iter__"), iterable))
+        if isinstance(iterable, tuple | list | dict | set | frozenset | deque):
+            return tracer.snapshot(iterable)
+        return _guarded_parts(tracer, iterable)
     return iterable
+
+
+def _guarded_parts(tracer: Tracer, iterable: Any) -> Any:
+    """What an older container of some other kind gives, as long as it gives the same."""
+    source = tracer.source_of(iterable)
+    assert source is not None
+    parts = tuple(iterable)
+    tracer.guards.add(Guard(source, "same_parts({v}, {k0})", (parts,), f"{len(parts)} parts"))
+    return [part if native.is_plain(part) else tracer.read(Constant(part), part) for part in parts]
 
 
 def _element(array: Any, index: int) -> Any:

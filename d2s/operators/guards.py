@@ -6,10 +6,12 @@ them are one object, not by identity: they are inputs, found by path on each cal
 
 from __future__ import annotations
 
+import builtins
+import dis
 import reprlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from types import FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -90,8 +92,35 @@ def _tensor_guard(source: Source, tensor: Any) -> Guard:
 
 
 def function_guards(function: FunctionType) -> list[Guard]:
-    """A function that was converted is the same as long as its code is."""
-    return [Guard(Constant(function), "{v}.__code__ is {k0}", (function.__code__,), "its code")]
+    """A function that was converted is the same as long as its code is, and names that mean nothing now still do."""
+    code, namespace = function.__code__, function.__globals__
+    guards = [Guard(Constant(function), "{v}.__code__ is {k0}", (code,), "its code")]
+    for name in global_names(code):
+        if name not in namespace and not hasattr(builtins, name):
+            guards.append(Guard(Constant(namespace), repr(name) + " not in {v}", (), f"no global {name}"))
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        if is_empty(cell):
+            guards.append(Guard(Constant(cell), "is_empty({v})", (), f"no value of {name}"))
+    return guards
+
+
+def global_names(code: CodeType) -> Iterator[str]:
+    """The names that code, and the code in it, reads as globals."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL":
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from global_names(constant)
+
+
+def is_empty(cell: CellType) -> bool:
+    """True for the cell of a variable that is not bound."""
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return True
+    return False
 
 
 def class_guard(cls: type, name: str) -> Guard:
@@ -163,7 +192,10 @@ def same_state(layer: Any, whole: bool, expected: tuple[Any, ...]) -> bool:
     return same_thing(layer_state(layer, whole), expected)
 
 
-_HELPERS = {"same_value": same_value, "same_parts": same_parts, "same_state": same_state, "lookup": lookup}
+_HELPERS = {
+    "same_value": same_value, "same_parts": same_parts, "same_state": same_state, "lookup": lookup,
+    "is_empty": is_empty,
+}
 _UNREADABLE = (AttributeError, LookupError, ValueError)
 
 

@@ -45,6 +45,8 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
         result = tracer.python_call(operator.getitem, (value, index), effect=True)
         tracer.changed(value)
         return result
+    if isinstance(value, dict) and isinstance(index, TensorBase):
+        return tracer.snapshot(value)[index]
     if isinstance(value, list | tuple | dict) or type(value).__name__ == "deque":
         return tracer.snapshot(value)[index] if isinstance(index, slice) else tracer.read_item(value, index, source)
     return tracer.python_call(operator.getitem, (value, index), effect=True)
@@ -144,10 +146,14 @@ def contains(tracer: Tracer, container: Any, element: Any) -> Any:
     if method is not None:
         return _call(bool, _call(method, element))
     source = tracer.source_of(container)
-    if source is not None and isinstance(container, dict | set | frozenset) and not isinstance(element, TensorBase):
+    if source is not None and isinstance(container, dict | set | frozenset):
+        if isinstance(element, TensorBase):
+            return element in tracer.snapshot(container)
         present = element in container
         tracer.guards.add(Guard(source, "({k0} in {v}) is " + repr(present), (element,), f"{element!r}: {present}"))
         return present
-    if source is not None and isinstance(container, np.ndarray):
+    if source is not None and not isinstance(container, list | tuple | str | bytes | range | TensorBase | type):
+        if is_layer(container) or type(container).__name__ == "deque":
+            return element in tracer.snapshot_deeply(container)
         return tracer.python_call(operator.contains, (container, element), kind=bool, effect=True)
     return element in tracer.snapshot_deeply(container)

@@ -57,6 +57,9 @@ _EFFECTS_IN_PURE = frozenset({
     "load", "dump", "fromtimestamp",
 })
 
+# Modules whose functions look at all that a container holds, and at all that is in it.
+_LOOK_DEEP = frozenset({"json", "copy", "dataclasses", "statistics", "pprint"})
+
 # Library functions that call the functions they are given at once: those are traced.
 _CALL_THEIR_ARGUMENTS = (
     functools.reduce, itertools.accumulate, itertools.starmap, itertools.takewhile, itertools.dropwhile,
@@ -107,8 +110,9 @@ def _call_bound_builtin(
     if outer and (kind is not None or isinstance(owner, tuple | frozenset)):
         if holds_objects(args):
             return run_later(tracer, func, args, kwargs)
-        return getattr(tracer.snapshot(owner), name)(*seen(tracer, args), **seen_named(tracer, kwargs))
-    if isinstance(owner, str | bytes) and (holds_symbols(args) or holds_symbols(kwargs)):
+        shown = tracer.view_of(owner) if name in ("keys", "values", "items") else tracer.snapshot(owner)
+        return getattr(shown, name)(*seen(tracer, args), **seen_named(tracer, kwargs))
+    if isinstance(owner, str | bytes) and (_tells_later(tracer, args) or _tells_later(tracer, kwargs)):
         kind = type(owner) if name in ("format", "join") else None
         return tracer.python_call(func, args, kwargs, kind=kind, effect=True)
     module = type(owner).__module__.partition(".")[0]
@@ -119,6 +123,12 @@ def _call_bound_builtin(
     if not outer and isinstance(owner, Iterator):
         return func(*args, **kwargs)
     return call_unknown(tracer, func, args, kwargs)
+
+
+def _tells_later(tracer: Tracer, thing: Any) -> bool:
+    from d2s.operators.native import tells_later
+
+    return tells_later(tracer, thing)
 
 
 def _with_traced_key(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -142,6 +152,8 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
     """A library function that is pure, unless it is given something older that it may change or look deep into."""
     older = [arg for arg in (*args, *kwargs.values()) if tracer.is_outer(arg) and not _is_harmless(arg)]
     changes = _may_change(func)
+    if policy.module_of(func) in _LOOK_DEEP and any(_tells_later(tracer, arg) for arg in (*args, *kwargs.values())):
+        return run_later(tracer, func, args, kwargs)
     if any(id(arg) in tracer.dirty or not _is_flat(arg) for arg in older) or (older and changes):
         result = run_later(tracer, func, args, kwargs)
         for arg in older if changes else ():
@@ -192,6 +204,8 @@ def call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwar
     """A Python function of the standard library or of an installed package."""
     module = policy.module_of(func)
     if module in PURE and func.__name__ not in _EFFECTS_IN_PURE:
+        if holds_objects(args) or holds_objects(kwargs):
+            return run_later(tracer, func, args, kwargs)
         if module == "numpy" and (holds_symbols(args) or holds_symbols(kwargs)):
             return run_later(tracer, func, args, kwargs)
         if module == "numpy" and "random" in func.__module__:

@@ -70,7 +70,10 @@ def unary(tracer: Tracer, name: str, operand: Any) -> Any:
 
 def tells_later(tracer: Tracer, thing: Any) -> bool:
     """True if what an object says of itself as text is known only when the Program runs."""
-    return holds_symbols(thing) or (tracer.is_outer(thing) and not isinstance(thing, type))
+    if holds_symbols(thing) or (tracer.is_outer(thing) and not isinstance(thing, type)):
+        return True
+    parts = thing.values() if isinstance(thing, dict) else thing
+    return isinstance(thing, CONTAINERS) and any(tells_later(tracer, part) for part in parts)
 
 
 def _operand(tracer: Tracer, thing: Any) -> Any:

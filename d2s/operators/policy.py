@@ -63,6 +63,12 @@ def is_convertible(fn: FunctionType) -> bool:
     return not any(module == name or module.startswith(name + ".") for name in _ignored_modules)
 
 
+def is_of_user(cls: type) -> bool:
+    """True for a class written by the user."""
+    module = cls.__module__.partition(".")[0]
+    return module not in ("builtins", "d2s", "numpy") and not is_stdlib(module)
+
+
 def module_of(fn: Any) -> str:
     """Top-level package in which a callable was defined."""
     name = getattr(fn, "__module__", None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import operator
+import weakref
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -99,6 +100,7 @@ class Tracer(StaticInterpreter):
         self.sources: dict[Value, Source] = {}
         # Objects of the user's classes that the traced code has made.
         self._made: dict[int, Any] = {}
+        self._viewed: dict[int, list[weakref.ref[Any]]] = {}
         self._checked: set[tuple[Any, ...]] = set()
         # How many calls have been recorded that may do anything outside.
         self.effects = 0
@@ -326,6 +328,8 @@ class Tracer(StaticInterpreter):
             if isinstance(thing, tuple):
                 return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
             return deque(parts, thing.maxlen) if isinstance(thing, deque) else parts
+        if isinstance(thing, dict | set | frozenset):
+            _refuse_tensors_as_keys(thing)
         if isinstance(thing, dict):
             self.guards.add(_keys_guard(source, thing))
             copied = {} if type(thing) is dict else copy.copy(thing)
@@ -356,7 +360,12 @@ class Tracer(StaticInterpreter):
         pending = self.pending_item(container, key)
         if pending is not None:
             return pending[0]
-        value = container[key]
+        try:
+            value = container[key]
+        except LookupError:
+            self.guards.add(_keys_guard(source, container) if isinstance(container, dict) else _length_guard(
+                source, container))
+            raise
         if isinstance(value, Variable | ObjectVariable):
             return value
         return self.read(Item(source, key), value, operator.getitem, container, key)
@@ -393,8 +402,22 @@ class Tracer(StaticInterpreter):
         """True if what `thing` holds at `key` is known only when the Program runs."""
         return bool(self.dirty) and (id(thing) in self.dirty or (id(thing), kind, _key_of(key)) in self.dirty)
 
+    def view_of(self, table: Any) -> dict[Any, Any]:
+        """A guarded copy of an older dict, of which ``keys()`` and the like are taken."""
+        copied = _Viewed(self.snapshot(table))
+        self._viewed.setdefault(id(table), []).append(weakref.ref(copied))
+        return copied
+
+    def _refuse_change_of_viewed(self, thing: Any) -> None:
+        if any(view() is not None for view in self._viewed.get(id(thing), ())):
+            raise UnsupportedSyntaxError(
+                "a dict from outside is changed while keys(), values() or items() of it are in use", user_location(),
+                "Take a list of them before, or ask again after the change.",
+            )
+
     def changed(self, thing: Any) -> None:
         """Note that an older object is changed as a whole: what it holds is known when the Program runs."""
+        self._refuse_change_of_viewed(thing)
         self.dirty[id(thing)] = thing
         self.pending = {key: entry for key, entry in self.pending.items() if key[0] != id(thing)}
 
@@ -412,6 +435,7 @@ class Tracer(StaticInterpreter):
 
     def store_item(self, target: Any, key: Any, value: Any) -> None:
         """``target[key] = value`` on an older container."""
+        self._refuse_change_of_viewed(target)
         self.effect(operator.setitem, target, key, value)
         if not _tells_places_apart(key):
             self.changed(target)
@@ -729,6 +753,18 @@ class Tracer(StaticInterpreter):
 
 # In `dirty`: everything may be another than it was.
 _ANYTHING = "anything"
+
+
+class _Viewed(dict[Any, Any]):
+    """A dict that can be watched: views of it keep it alive."""
+
+
+def _refuse_tensors_as_keys(container: Any) -> None:
+    if any(isinstance(key, TensorBase) for key in container):
+        raise UnsupportedSyntaxError(
+            "a dict or set from outside that has tensors as keys or members cannot be read in a graph",
+            user_location(), "Use names or numbers as keys.",
+        )
 
 
 class _Expected:
