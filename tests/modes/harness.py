@@ -47,7 +47,7 @@ class Seen:
 
 def assert_same(
     make: Callable[[], Callable[..., Any]], calls: Sequence[tuple[Any, ...]], *, together: bool = False,
-    backwards: int = 1,
+    backwards: int = 1, ordered: bool = True,
 ) -> None:
     """
     Assert that the function that `make` gives does the same in both modes.
@@ -62,10 +62,15 @@ def assert_same(
         Backward once from the results of all calls, not after each.
     backwards : int
         How often backward runs from the same results.
+    ordered : bool
+        False: what is logged need not come in the same order.
     """
     eager = observe(make(), calls, together, backwards)
     static = observe(d2s.to_static(make()), calls, together, backwards)
     for number, (expected, got) in enumerate(zip(eager.calls, static.calls, strict=True)):
+        if not ordered:
+            expected["log"][1].sort(key=repr)
+            got["log"][1].sort(key=repr)
         if got != expected:
             given = calls[number] if number < len(calls) else "backward of all"
             lines = [f"call {number}, {given}"]

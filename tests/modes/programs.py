@@ -38,14 +38,13 @@ def helper(a, b, c):
 names = st.sampled_from(NAMES)
 scales = st.sampled_from(["0.3", "0.7", "1.1", "-0.9"])
 expressions = st.one_of(
-    names,
     st.builds("{} * {}".format, names, names),
     st.builds("{} + {} * {}".format, names, names, scales),
     st.builds("{} - {}".format, names, names),
     st.builds("({} * {}).tanh()".format, names, scales),
     st.builds("helper({}, {}, c)".format, names, names),
     st.builds("d2s.where({} > 0, {}, {})".format, names, names, names),
-    st.builds("({} if {} else {})".format, names, st.deferred(lambda: tests), names),
+    st.builds("({0} if {1} else {2}) * {2}".format, names, st.deferred(lambda: tests), names),
 )
 plain_tests = st.one_of(
     st.builds("c > {}".format, st.sampled_from(["-0.5", "0.0", "0.5"])),
@@ -59,10 +58,14 @@ tests: st.SearchStrategy[str] = st.one_of(
     st.builds("-1 < {}.mean() < 0.5".format, names),
 )
 hooks = st.sampled_from(["plus", "times", "lambda g: None"])
+# These make a value of one turn another of the next: leaves are finished in another order then, see `assert_same`.
+handing_on = st.one_of(
+    st.builds("{} = {}".format, names, names),
+    st.builds("{0}, {1} = {1}, {0}".format, names, names),
+)
 simple = st.one_of(
     st.builds("{} = {}".format, names, expressions),
     st.builds("{} = {}".format, names, expressions),
-    st.builds("{0}, {1} = {1}, {0}".format, names, names),
     st.builds("{}.register_hook(record({!r}, {}))".format, names, st.sampled_from("abcd"), hooks),
     st.builds("{}.register_hook(lambda g: g * 0.5 + {}.detach())".format, names, names),
     st.builds("LOG.append({})".format, names),
@@ -77,37 +80,40 @@ def indented(block: list[str]) -> list[str]:
 
 
 @st.composite
-def block(draw: st.DrawFn, depth: int, in_loop: bool, tries: bool) -> list[str]:
+def block(draw: st.DrawFn, depth: int, in_loop: bool, options: frozenset[str]) -> list[str]:
     lines: list[str] = []
     for _ in range(draw(st.integers(1, 3))):
-        lines += draw(statement(depth, in_loop, tries))
+        lines += draw(statement(depth, in_loop, options))
     return lines
 
 
 @st.composite
-def statement(draw: st.DrawFn, depth: int, in_loop: bool, tries: bool) -> list[str]:
+def statement(draw: st.DrawFn, depth: int, in_loop: bool, options: frozenset[str]) -> list[str]:
     kinds = ["simple"] * 5
     if depth:
         kinds += ["if", "if", "while", "for", "over", "exit"]
-        kinds += ["try"] if tries else []
+        kinds += ["try"] if "try" in options else []
     kinds += ["break", "continue"] if in_loop else []
+    kinds += ["hand on"] if "hand on" in options or not in_loop else []
     kind = draw(st.sampled_from(kinds))
     if kind == "simple":
         return [draw(simple)]
+    if kind == "hand on":
+        return [draw(handing_on)]
     if kind == "exit":
         return [f"if {draw(tests)}:", *indented([draw(exits)])]
     if kind in ("break", "continue"):
         return [f"if {draw(tests)}:", *indented([kind])]
-    inner = draw(block(depth - 1, in_loop, tries))
+    inner = draw(block(depth - 1, in_loop, options))
     if kind == "if":
-        otherwise = draw(st.none() | block(depth - 1, in_loop, tries))
+        otherwise = draw(st.none() | block(depth - 1, in_loop, options))
         return [f"if {draw(tests)}:", *indented(inner), *(["else:", *indented(otherwise)] if otherwise else [])]
     if kind == "try":
         raised = draw(st.sampled_from(["ValueError(1)", "KeyError(2)"]))
-        handler = draw(block(depth - 1, in_loop, tries))
+        handler = draw(block(depth - 1, in_loop, options))
         return ["try:", *indented(inner), f"    if {draw(tests)}:", f"        raise {raised}",
                 "except ValueError:", *indented(handler)]
-    looped = indented(draw(block(depth - 1, True, tries)))
+    looped = indented(draw(block(depth - 1, True, options)))
     if kind == "while":
         k = f"k{depth}"
         return [f"{k} = 0", f"while {k} < n:", f"    {k} = {k} + 1", *looped]
@@ -117,12 +123,13 @@ def statement(draw: st.DrawFn, depth: int, in_loop: bool, tries: bool) -> list[s
 
 
 @st.composite
-def functions(draw: st.DrawFn, depth: int = 2, tries: bool = False) -> str:
-    """The text of a module that defines ``f(x, y, c, n)``."""
-    bound = draw(st.sampled_from(["z = x * y", "z = x", "z = y * 0.6"]))
-    lines = [bound] if draw(st.booleans()) else [bound, draw(st.sampled_from(["u = y", "u = x + z"]))]
+def functions(draw: st.DrawFn, *options: str, depth: int = 2) -> str:
+    """The text of a module that defines ``f(x, y, c, n)``; options are "try", "hand on" and "bound"."""
+    lines = [draw(st.sampled_from(["z = x * y", "z = x", "z = y * 0.6"]))]
+    if "bound" in options or draw(st.booleans()):
+        lines.append(draw(st.sampled_from(["u = y", "u = x + z"])))
     for _ in range(draw(st.integers(1, 5))):
-        lines += draw(statement(depth, False, tries))
+        lines += draw(statement(depth, False, frozenset(options)))
     last = draw(st.sampled_from(["z", "z * x", "z, x", "z, z * y"]))
     return HEAD + "\n".join(["def f(x, y, c, n):", *indented([*lines, f"return {last}"])]) + "\n"
 
