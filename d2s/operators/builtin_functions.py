@@ -17,7 +17,7 @@ from d2s.static.variable import ObjectVariable, Variable
 
 
 def _iterable(tracer: Tracer, iterable: Any) -> Any:
-    from d2s.operators.calls import iterable_of
+    from d2s.operators.protocols import iterable_of
 
     return iterable_of(tracer, iterable)
 

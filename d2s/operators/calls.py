@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-from collections import deque
-from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType
 from typing import Any
 
@@ -15,9 +12,8 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators import access, builtin_functions, conversion, libraries, native, policy
-from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
-from d2s.operators.guards import Guard, function_guards, is_layer, lookup
+from d2s.operators import access, builtin_functions, conversion, libraries, native, policy, protocols
+from d2s.operators.guards import function_guards, is_layer, lookup
 from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer, current_tracer
 from d2s.static.variable import ObjectVariable
@@ -67,8 +63,8 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         return func(*args, **kwargs)
     if policy.is_kept_eager(func):
         return libraries.call_unknown(tracer, func, args, kwargs)
-    if _is_context_manager_maker(func):
-        return _context_manager(func, args, kwargs)
+    if protocols.is_context_manager_maker(func):
+        return protocols.context_manager(func, args, kwargs)
     if policy.is_convertible(func):
         converted = conversion.converted_for_tracing(func)
         if converted is None:
@@ -197,29 +193,6 @@ def _is_shareable(result: Any) -> bool:
     return isinstance(result, TensorBase | ObjectVariable) or native.is_plain(result)
 
 
-def _is_context_manager_maker(func: FunctionType) -> bool:
-    return func.__code__ is _CONTEXT_MANAGER_CODE and hasattr(func, "__wrapped__")
-
-
-@contextlib.contextmanager
-def _sample() -> Iterator[None]:
-    yield
-
-
-_CONTEXT_MANAGER_CODE = _sample.__code__
-
-
-def _context_manager(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A context manager made from a generator function: its body is converted too."""
-    generator = func.__wrapped__
-
-    @functools.wraps(generator)
-    def traced(*inner: Any, **named: Any) -> Any:
-        return call(generator, *inner, **named)
-
-    return contextlib.contextmanager(traced)(*args, **kwargs)
-
-
 def _construct(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``cls(*args, **kwargs)``: what the user's class does to make an object is traced."""
     if type(cls).__call__ is type.__call__ and _is_users(cls):
@@ -258,71 +231,3 @@ def _is_users(cls: type) -> bool:
 
 
 _LIBRARIES = frozenset({"builtins", "d2s", "numpy"})
-
-
-# --- loops and with ------------------------------------------------------------------------------------------------
-
-
-def iterable_of(tracer: Tracer, iterable: Any) -> Any:
-    """What a loop in traced code runs over."""
-    iterable = symbol_of(tracer, iterable)
-    if is_symbol(iterable) or isinstance(iterable, SymbolicRange):
-        return iterable
-    native.refuse_outer_iterator(tracer, iterable)
-    if id(iterable) in tracer.dirty:
-        raise UnsupportedSyntaxError(
-            "a loop over a container from outside that this function has changed", user_location(),
-            "Loop over a copy made before the change.",
-        )
-    method = access.special(tracer, iterable, "__iter__")
-    if method is not None:
-        return call(method)
-    if tracer.is_outer(iterable):
-        if isinstance(iterable, np.ndarray):
-            return [tracer.python_call(_element, (iterable, index), effect=True) for index in range(len(iterable))]
-        if is_layer(iterable):
-            return call(MethodType(lookup(type(iterable), "__iter__"), iterable))
-        if isinstance(iterable, tuple | list | dict | set | frozenset | deque):
-            return tracer.snapshot(iterable)
-        return _guarded_parts(tracer, iterable)
-    return iterable
-
-
-def _guarded_parts(tracer: Tracer, iterable: Any) -> Any:
-    """What an older container of some other kind gives, as long as it gives the same."""
-    source = tracer.source_of(iterable)
-    assert source is not None
-    parts = tuple(iterable)
-    tracer.guards.add(Guard(source, "same_parts({v}, {k0})", (parts,), f"{len(parts)} parts"))
-    return [part if native.is_plain(part) else tracer.read(Constant(part), part) for part in parts]
-
-
-def _element(array: Any, index: int) -> Any:
-    return array[index]
-
-
-def manager_of(tracer: Tracer, manager: Any) -> Any:
-    """What a ``with`` statement in traced code enters: methods of the user's class are converted."""
-    if isinstance(manager, ObjectVariable):
-        raise UnsupportedSyntaxError(
-            "a context manager that is known only when the Program runs cannot become a graph", user_location(),
-            "Enter it outside the static function.",
-        )
-    enter, leave = (access.special(tracer, manager, name) for name in ("__enter__", "__exit__"))
-    return manager if enter is None or leave is None else _Traced(enter, leave)
-
-
-class _Traced:
-    """A user's context manager whose methods are traced."""
-
-    def __init__(self, enter: Callable[..., Any], leave: Callable[..., Any]) -> None:
-        self.enter, self.leave = enter, leave
-
-    def __enter__(self) -> Any:
-        return call(self.enter)
-
-    def __exit__(self, *details: Any) -> Any:
-        return call(self.leave, *details)
-
-
-__all__ = ["call", "iterable_of", "manager_of"]

@@ -182,7 +182,7 @@ class TraceOperators(PythonOperators):
             return iterable
         if isinstance(iterable, Variable | ObjectVariable):
             return iterable
-        from d2s.operators.calls import iterable_of
+        from d2s.operators.protocols import iterable_of
 
         found: Iterable[Any] = iterable_of(tracer, iterable)
         return found
@@ -225,7 +225,7 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         if tracer is None:
             return manager
-        from d2s.operators.calls import manager_of
+        from d2s.operators.protocols import manager_of
 
         return manager_of(tracer, manager)
 
