@@ -13,6 +13,9 @@ from .observe import assert_alike, run
 from .peers import INSTALL, peer_named
 from .programs import programs
 
+# What static mode does not do (docs/limitations.md).
+REFUSED = "an in-place write to a tensor that is one of several"
+
 relaxed = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -22,7 +25,10 @@ def test_static_is_eager(text):
     note(text)
     eager = run(text, on_d2s)
     static = run(text, on_d2s, d2s.to_static)
-    assert_alike(static, eager, with_order=True)
+    if isinstance(static.error, d2s.UnsupportedSyntaxError) and REFUSED in str(static.error):
+        event("refused")
+    else:
+        assert_alike(static, eager, with_order=True)
 
 
 @pytest.mark.parametrize("peer", sorted(INSTALL))
