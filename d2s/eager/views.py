@@ -117,6 +117,25 @@ def detach(tensor: Tensor, result: Tensor | None = None) -> Tensor:
     return own
 
 
+def share(
+    op: Op, tensor: Tensor, parent: Tensor, rest: tuple[Any, ...], attrs: dict[str, Any], index: int | None
+) -> None:
+    """Let `tensor`, which `op` has computed elsewhere from `parent`, share values with it from now on."""
+    shared = tensor._sharing
+    if tensor is parent or (shared is not None and shared.view is not None):
+        return
+    if op.name == "detach":
+        if shared is None or not shared.peers:
+            detach(parent, tensor)
+        return
+    _join_view(tensor, View(parent, op, rest, attrs, index))
+    if shared is not None:
+        _sharing(tensor).views += shared.views
+        for peer in _alive(shared.peers):
+            if peer is not tensor:
+                detach(tensor, peer)
+
+
 def _join_view(tensor: Tensor, view: View) -> None:
     tensor._sharing = Sharing(view)
     _append(_sharing(view.parent).views, tensor)

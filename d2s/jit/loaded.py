@@ -89,7 +89,7 @@ class _Mode:
             compiled = self._compiled = Compiled(program, program.inputs, edges, {})
         read = [given[number] if kind == "argument" else tensors[number] for kind, number in self._inputs]
         wanted = state.grad_enabled and any(not read[i].stop_gradient for i in compiled.edge_positions)
-        run = CallNode(compiled, read) if wanted and compiled.reachable else Run(read)
+        run = CallNode(compiled, read) if wanted and compiled.reachable else Run(read, wanted)
         with np.errstate(all="ignore"):
             return compiled.forward(run, *[tensor.data for tensor in read])
 

@@ -19,13 +19,14 @@ from d2s.static.runtime import modified_in_place
 
 
 class Run:
-    """A run that nobody will differentiate."""
+    """A run that nobody will differentiate; without `grad`, no tensor that it makes requires a gradient."""
 
-    __slots__ = ("saved", "tensors")
+    __slots__ = ("grad", "saved", "tensors")
 
-    def __init__(self, tensors: Sequence[Any]) -> None:
+    def __init__(self, tensors: Sequence[Any], grad: bool = True) -> None:
         self.tensors = tensors
         self.saved: Any = ()
+        self.grad = grad
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value."""
@@ -33,7 +34,9 @@ class Run:
         if known is not None:
             return known
         array = np.asarray(data)
-        return _noted(hooks, Tensor(array) if stop_gradient else Tensor(array, False, _InsideLoop(spec_of(array)), 0))
+        if stop_gradient or not self.grad:
+            return _noted(hooks, Tensor(array))
+        return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array)), 0))
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""

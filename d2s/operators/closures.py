@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
+from d2s.core.op import OP_TABLE
+from d2s.eager.views import share
 from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators import views
 from d2s.operators.guards import lookup
 from d2s.operators.heap import CONTAINERS, Heap, content_of, restore
 from d2s.static.program import Block, Operator, Value, values_in
@@ -45,13 +48,14 @@ class Lowering:
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
         self.made: dict[int, _Made] = {}
+        self._shared: dict[tuple[Value, Value], Value] = {}
         self.regions: list[tuple[Heap, Block]] = []
 
     def __call__(self, tree: Any) -> Any:
         """A template of Values and constants from which the Program makes `tree` when it runs."""
         tracer = self.tracer
         if isinstance(tree, Variable):
-            return tracer.materialise(tracer.bound(tree))
+            return self._tensor(tree)
         if isinstance(tree, ObjectVariable):
             return tracer.object_value(tree)
         if isinstance(tree, TensorBase):
@@ -93,6 +97,22 @@ class Lowering:
         """Emit a call on lowered arguments."""
         out = self.tracer.new_value(function.__name__.strip("_"), None)
         return self.tracer.emit("python", (), (out,), {"call": (function, template, {})}, effect=True).outputs[0]
+
+    def _tensor(self, variable: Variable) -> Value:
+        """The Tensor object of a Variable, which goes on sharing values with those that it is a view of."""
+        tracer = self.tracer
+        tensor = tracer.materialise(tracer.bound(variable))
+        for view, parent, how in views.leave(tracer, variable):
+            pair = tracer.materialise(tracer.bound(view)), tracer.materialise(tracer.bound(parent))
+            known = self._shared.get(pair)
+            if known is not None and tracer.in_scope(known):
+                tracer.recall(known)
+            elif how is None:
+                self._shared[pair] = self._call(share, OP_TABLE["detach"], *pair, (), {}, None)
+            else:
+                rest, attrs = self(how.rest), self(how.attrs)
+                self._shared[pair] = self._call(share, how.op, *pair, rest, attrs, how.index)
+        return tensor
 
     # --- functions ---------------------------------------------------------------------------------------------
 

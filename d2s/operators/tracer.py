@@ -478,6 +478,11 @@ class Tracer(StaticInterpreter):
         """The Variable for a tensor of either mode."""
         return tensor if isinstance(tensor, Variable) else self.lift(tensor)
 
+    def is_tensor_of_run(self, variable: Variable) -> bool:
+        """True if the caller, or something that this run has made, has `variable` as a Tensor."""
+        tensor = self._materialised.get(variable.value)
+        return variable.value in self.tensors or (tensor is not None and self.in_scope(tensor))
+
     def record_write(self, tensor: Any, variable: Variable, value: Value) -> None:
         """Write values to a tensor from outside when the Program runs, and let the rest of the trace see them."""
         old = variable.value

@@ -116,6 +116,42 @@ def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any, trac
         _ensure(parent).views.append(weakref.ref(part))
 
 
+def leave(tracer: Tracer, variable: Variable) -> list[tuple[Variable, Variable, View | None]]:
+    """What `variable`, which becomes a Tensor, has to share values with.
+
+    Returns
+    -------
+    list of (view, parent, how) and, after them, of (detached, tensor, None)
+        The steps that join it to Tensors of the caller and to those that have left the Program before.
+    """
+    if sharing_of(variable) is None:
+        return []
+    steps: list[tuple[Variable, Variable, View | None]] = []
+    _join(tracer, variable, {id(variable)}, steps)
+    return sorted(steps, key=lambda step: step[2] is None)
+
+
+def _join(
+    tracer: Tracer, variable: Variable, seen: set[int], steps: list[tuple[Variable, Variable, View | None]]
+) -> bool:
+    """Add the steps from `variable` to relatives that are Tensors; True if there are any."""
+    found = False
+    for relative in relatives(variable):
+        if id(relative) in seen or not (relative.value in tracer.tensors or tracer.in_scope(relative.value)):
+            continue
+        seen.add(id(relative))
+        if _join(tracer, relative, seen, steps) or tracer.is_tensor_of_run(relative):
+            found = True
+            steps.append(_step(variable, relative) or _step(relative, variable) or (variable, relative, None))
+    return found
+
+
+def _step(variable: Variable, parent: Variable) -> tuple[Variable, Variable, View | None] | None:
+    shared = sharing_of(variable)
+    view = None if shared is None else shared.view
+    return (variable, parent, view) if view is not None and view.parent is parent else None
+
+
 def _ensure(variable: Variable) -> Sharing:
     found: Sharing = variable.__dict__.setdefault(_SHARING, Sharing())
     return found
@@ -201,4 +237,7 @@ def _refresh(tracer: Tracer, variable: Variable) -> None:
         _refresh(tracer, view)
 
 
-__all__ = ["VIEW_OPS", "Sharing", "View", "assign", "link", "relatives", "replaced", "sharing", "sharing_of", "write"]
+__all__ = [
+    "VIEW_OPS", "Sharing", "View", "assign", "leave", "link", "relatives", "replaced", "sharing", "sharing_of",
+    "write",
+]
