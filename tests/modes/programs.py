@@ -58,7 +58,8 @@ tests: st.SearchStrategy[str] = st.one_of(
     st.builds("-1 < {}.mean() < 0.5".format, names),
 )
 hooks = st.sampled_from(["plus", "times", "lambda g: None"])
-# These make a value of one turn another of the next: leaves are finished in another order then, see `assert_same`.
+# In loops these make a value of one turn another of the next, and in nested branches one value another: gradients are
+# the same then, but leaves are finished, and sums are made, in another order.
 handing_on = st.one_of(
     st.builds("{} = {}".format, names, names),
     st.builds("{0}, {1} = {1}, {0}".format, names, names),
@@ -70,9 +71,10 @@ simple = st.one_of(
     st.builds("{}.register_hook(lambda g: g * 0.5 + {}.detach())".format, names, names),
     st.builds("LOG.append({})".format, names),
 )
-exits = st.one_of(
-    st.builds("return {}".format, expressions), st.builds("return {}, {}".format, names, names), st.just("return None"),
-)
+pairs = st.builds("return {}, {}".format, names, names)
+exits = st.one_of(st.builds("return {}".format, expressions), pairs, st.just("return None"))
+# One kind of result from all turns of a loop: what cannot be merged there is refused.
+exits_of_loops = st.builds("return {}".format, expressions)
 
 
 def indented(block: list[str]) -> list[str]:
@@ -94,14 +96,14 @@ def statement(draw: st.DrawFn, depth: int, in_loop: bool, options: frozenset[str
         kinds += ["if", "if", "while", "for", "over", "exit"]
         kinds += ["try"] if "try" in options else []
     kinds += ["break", "continue"] if in_loop else []
-    kinds += ["hand on"] if "hand on" in options or not in_loop else []
+    kinds += ["hand on"] if "hand on" in options or (depth and not in_loop) else []
     kind = draw(st.sampled_from(kinds))
     if kind == "simple":
         return [draw(simple)]
     if kind == "hand on":
         return [draw(handing_on)]
     if kind == "exit":
-        return [f"if {draw(tests)}:", *indented([draw(exits)])]
+        return [f"if {draw(tests)}:", *indented([draw(exits_of_loops if in_loop else exits)])]
     if kind in ("break", "continue"):
         return [f"if {draw(tests)}:", *indented([kind])]
     inner = draw(block(depth - 1, in_loop, options))
