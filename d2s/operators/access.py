@@ -106,6 +106,8 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
         return _call(reader, value, name)
     found = lookup(cls, name)
     own = getattr(value, "__dict__", None)
+    if name == "__dict__" and own is not None and tracer.is_outer(value):
+        tracer.attribute_table(value)
     is_own = own is not None and name in own
     if found is not ABSENT and (not is_own or hasattr(type(found), "__set__")):
         if isinstance(found, property) and _is_user_code(found.fget):

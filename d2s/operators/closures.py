@@ -7,7 +7,6 @@ what the variable holds then, as in Python.
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -25,7 +24,7 @@ from d2s.operators import views
 from d2s.operators.guards import lookup
 from d2s.operators.heap import CONTAINERS, Heap, content_of, restore
 from d2s.static.program import Block, Operator, Value, values_in
-from d2s.static.runtime import MISSING
+from d2s.static.runtime import MISSING, copy_of_error
 from d2s.static.variable import ObjectVariable, Variable
 
 if TYPE_CHECKING:
@@ -327,7 +326,7 @@ def _fill(thing: Any, template: tuple[Any, ...]) -> None:
 
 def _with_args(error: _Same, args: tuple[Any, ...]) -> BaseException:
     """A copy of an exception, with what it says in this run."""
-    made: BaseException = copy.copy(error.thing)
+    made = copy_of_error(error.thing)
     made.args = args
     return made
 

@@ -97,7 +97,7 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     elif tracer.is_outer(target):
         tracer.store_item(target, index, value)
     else:
-        target[index] = value
+        target[index] = tracer.snapshot(value) if isinstance(index, slice) else value
 
 
 def delete_item(tracer: Tracer, target: Any, index: Any) -> None:

@@ -22,6 +22,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.operators import policy
 from d2s.operators.equality import is_plain
 from d2s.operators.tracer import Tracer
+from d2s.static.runtime import check_contents, contents_of
 from d2s.static.variable import ObjectVariable, Variable
 
 # Methods that only look at the container they belong to; all others may change it.
@@ -93,6 +94,11 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
     return _call_with_older(tracer, func, args, kwargs)
 
 
+# Methods of containers that read all that another container holds.
+_TAKE_WHOLE = frozenset({
+    "extend", "extendleft", "update", "intersection_update", "difference_update", "symmetric_difference_update"})
+
+
 def _call_bound_builtin(
     tracer: Tracer, func: Any, owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -101,6 +107,8 @@ def _call_bound_builtin(
     kind = next((kind for kind in READERS if isinstance(owner, kind)), None)
     if kind is not None and name not in READERS[kind]:
         if not outer:
+            if name in _TAKE_WHOLE:
+                args, kwargs = seen(tracer, args), seen_named(tracer, kwargs)
             return func(*args, **_with_traced_key(kwargs))
         result = run_later(tracer, func, args, kwargs)
         tracer.changed(owner)
@@ -220,8 +228,18 @@ def call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwar
 
 def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call that may do anything: it happens on every run, at its place."""
-    result = run_later(tracer, func, args, kwargs)
-    if not policy.is_stdlib(policy.module_of(func)) and policy.module_of(func) not in ("builtins", "numpy"):
+    if policy.is_stdlib(policy.module_of(func)) or policy.module_of(func) in ("builtins", "numpy"):
+        result = run_later(tracer, func, args, kwargs)
+    else:
+        given = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, list | dict | set | deque)]
+        made = [arg for arg in given if not tracer.is_outer(arg)]
+        before = [tracer.python_call(contents_of, (arg,), effect=True) for arg in made]
+        result = run_later(tracer, func, args, kwargs)
+        for arg, content in zip(made, before, strict=True):
+            tracer.python_call(check_contents, (arg, content), effect=True)
+        for arg in given:
+            if tracer.is_outer(arg):
+                tracer.changed(arg)
         tracer.anything_may_change()
     return None if func in _GIVES_NONE or policy.module_of(func) in ("logging", "warnings") else result
 

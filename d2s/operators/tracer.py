@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import BuiltinMethodType, CellType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -101,6 +101,8 @@ class Tracer(StaticInterpreter):
         # Objects of the user's classes that the traced code has made.
         self._made: dict[int, Any] = {}
         self._viewed: dict[int, list[weakref.ref[Any]]] = {}
+        # Objects whose `__dict__` was looked at, by their own identity and by that of the dict.
+        self._tables: dict[int, Any] = {}
         self._checked: set[tuple[Any, ...]] = set()
         # How many calls have been recorded that may do anything outside.
         self.effects = 0
@@ -320,6 +322,12 @@ class Tracer(StaticInterpreter):
     def snapshot(self, thing: Any) -> Any:
         """An older container as the trace sees it: a copy with Variables for tensors, each element guarded."""
         source = self.source_of(thing)
+        if id(thing) in self.dirty and isinstance(thing, list | dict | set | deque):
+            raise UnsupportedSyntaxError(
+                f"a {type(thing).__name__} from outside that this function has changed is read as a whole",
+                user_location(), "Read it before the change, read single elements, or keep the function eager with "
+                "@d2s.jit.not_to_static.",
+            )
         if source is None or id(thing) in self.dirty:
             return thing
         if isinstance(thing, tuple) or type(thing) in (list, deque):
@@ -408,7 +416,15 @@ class Tracer(StaticInterpreter):
         self._viewed.setdefault(id(table), []).append(weakref.ref(copied))
         return copied
 
+    def attribute_table(self, thing: Any) -> None:
+        """Note that the ``__dict__`` of an older object is looked at: it must not change in the same call."""
+        if any(place[0] == id(thing) and place[1] == "attr" for place in self.pending) or id(thing) in self.dirty:
+            _refuse_table()
+        self._tables[id(thing)] = self._tables[id(thing.__dict__)] = thing
+
     def _refuse_change_of_viewed(self, thing: Any) -> None:
+        if id(thing) in self._tables:
+            _refuse_table()
         if any(view() is not None for view in self._viewed.get(id(thing), ())):
             raise UnsupportedSyntaxError(
                 "a dict from outside is changed while keys(), values() or items() of it are in use", user_location(),
@@ -430,6 +446,7 @@ class Tracer(StaticInterpreter):
 
     def store_attribute(self, target: Any, name: str, value: Any) -> None:
         """``target.name = value`` on an older object."""
+        self._refuse_change_of_viewed(target)
         self.effect(setattr, target, name, value)
         self.pending[(id(target), "attr", name)] = (value, target)
 
@@ -758,6 +775,13 @@ class Tracer(StaticInterpreter):
 
 # In `dirty`: everything may be another than it was.
 _ANYTHING = "anything"
+
+
+def _refuse_table() -> NoReturn:
+    raise UnsupportedSyntaxError(
+        "an object from outside is changed, and its __dict__ (or vars() of it) is used in the same call",
+        user_location(), "Use the attributes by name: getattr and setattr.",
+    )
 
 
 class _Viewed(dict[Any, Any]):

@@ -37,7 +37,6 @@ def prod_op(x: Array, *, axis: tuple[int, ...] | None = None, keepdim: bool = Fa
 
 
 def _gradient_of_prod(g: Tensor, x: Tensor, axis: tuple[int, ...] | None, keepdim: bool) -> Tensor:
-    shape = x.spec.shape
     axes = tuple(range(x.ndim)) if axis is None else axis
     # The factors of one product side by side, as one last axis.
     order = [place for place in range(x.ndim) if place not in axes] + list(axes)
@@ -45,7 +44,7 @@ def _gradient_of_prod(g: Tensor, x: Tensor, axis: tuple[int, ...] | None, keepdi
     flat = reshape(gathered, [*gathered.shape[: x.ndim - len(axes)], -1])
     others = reshape(bind(product_of_others_op, flat), gathered.shape)
     back = [order.index(place) for place in range(x.ndim)]
-    return spread(g, shape, axis, keepdim) * (others.transpose(back) if x.ndim else others)
+    return spread(g, x.shape, axis, keepdim) * (others.transpose(back) if x.ndim else others)
 
 
 prod_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: _gradient_of_prod(g, x, axis, keepdim))

@@ -176,7 +176,7 @@ def min_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
 
 def _to_the_winners(g: Tensor, out: Tensor, x: Any, *, axis: Axes = None, keepdim: bool = False) -> Tensor:
     """Elements that equal the extremum share its gradient evenly."""
-    shape = x.spec.shape
+    shape = x.shape
     winners = cast(equal(x, spread(out, shape, axis, keepdim)), g.dtype)
     shares = g / bind(sum_op, winners, axis=axis, keepdim=keepdim)
     return winners * spread(shares, shape, axis, keepdim)
@@ -197,7 +197,7 @@ def logsumexp_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
 
 logsumexp_op.vjp(
     lambda g, out, x, *, axis=None, keepdim=False: (
-        spread(g, x.spec.shape, axis, keepdim) * exp(x - spread(out, x.spec.shape, axis, keepdim))
+        spread(g, x.shape, axis, keepdim) * exp(x - spread(out, x.shape, axis, keepdim))
     )
 )
 

@@ -42,7 +42,7 @@ def euclidean_norm_op(x: Array, *, axis: tuple[int, ...] | None, keepdim: bool) 
 def _norm_gradient(g: Tensor, out: Tensor, x: Tensor, axis: Any, keepdim: bool) -> Tensor:
     # At 0 every element of x is 0: any finite quotient makes the slope 0.
     safe = out + cast(equal(out, 0), out.dtype)
-    return x * spread(g / safe, x.spec.shape, axis, keepdim)
+    return x * spread(g / safe, x.shape, axis, keepdim)
 
 
 euclidean_norm_op.vjp(lambda g, out, x, *, axis, keepdim: _norm_gradient(g, out, x, axis, keepdim))

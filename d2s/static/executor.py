@@ -232,7 +232,8 @@ def note_user_line(error: BaseException, function: Any) -> None:
     for frame, line in traceback.walk_tb(error.__traceback__):
         if frame.f_code is code:
             operator = function.__dict__[_SOURCE].locations.get(line)
-            if operator is not None and operator.location is not None:
+            # An error of the user's own `raise` brings its traceback along.
+            if operator is not None and operator.location is not None and operator.kind != "raise":
                 place = operator.location
                 error.add_note(f'  File "{place.file}", line {place.line}, in the static function')
             return

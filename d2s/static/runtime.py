@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -69,11 +68,34 @@ def register_hook(point: Any, hook: Callable[[Any], Any]) -> Any:
     return point.add(hook) if isinstance(point, HookList) else point.register_hook(hook)
 
 
+def copy_of_error(error: BaseException) -> BaseException:
+    """A copy that is made without the constructor, which may take something else than `args`."""
+    made = type(error).__new__(type(error), *error.args)
+    made.args = error.args
+    made.__dict__.update(error.__dict__)
+    return made
+
+
 def raise_again(error: BaseException) -> None:
     """Raise a copy of an error that the user's code raised while it was traced, from the user's line."""
-    again = copy.copy(error)
+    again = copy_of_error(error)
     again.__cause__, again.__suppress_context__ = error.__cause__, True
     raise again.with_traceback(error.__traceback__)
+
+
+def contents_of(container: Any) -> list[Any]:
+    """What a container holds: the members, or keys and values by turns."""
+    return [part for item in container.items() for part in item] if isinstance(container, dict) else list(container)
+
+
+def check_contents(container: Any, before: list[Any]) -> None:
+    """Refuse that code which is not traced has changed a container of which the trace knows the content."""
+    now = contents_of(container)
+    if len(now) != len(before) or any(new is not old for new, old in zip(now, before, strict=True)):
+        raise ExecutionError(
+            f"code that is not traced has changed a {type(container).__name__} that the static function has made",
+            advice="Let it return a new one, or do not keep it eager.",
+        )
 
 
 def modified_in_place(op: str, shape: tuple[Any, ...]) -> None:
