@@ -16,7 +16,9 @@ from d2s.operators.native import truth
 from d2s.operators.region import CannotMerge, IteratorAdvanced, Outcome, apply_changes, merge_outcomes, trace_branch
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Operator
+from d2s.static.runtime import is_bound
 from d2s.static.variable import ObjectVariable, Variable
+from d2s.transpiler.interface import PythonOperators
 
 MAX_TURNS_AFTER_SYMBOLIC_STOP = 2_000
 
@@ -219,6 +221,8 @@ def bound(name: str, found: Any) -> Any:
     if not is_symbol(found) or found.value.maybe_missing is None:
         return found
     value, interpreter = found.value, found.interpreter
+    if getattr(interpreter, "attempts", 0):
+        return _bound_or_raised(interpreter, name, found)
     checked = interpreter.new_value(name, value.spec, value.stop_gradient, value.kind)
     checked = interpreter.emit("check_bound", (value,), (checked,), {"name": name}, effect=True).outputs[0]
     if isinstance(found, ObjectVariable):
@@ -226,6 +230,24 @@ def bound(name: str, found: Any) -> Any:
     # From here on it is bound, under all its names.
     found.value = checked
     return found
+
+
+def _bound_or_raised(tracer: Tracer, name: str, found: Any) -> Any:
+    """The same inside of a ``try``: the trace follows the path on which the error is raised, and caught."""
+    answer = tracer.new_value("bound", None, kind=bool)
+    attrs: dict[str, Any] = {"call": (is_bound, (found.value, found.value.is_tensor), {})}
+    answer = tracer.emit("python", (), (answer,), attrs).outputs[0]
+    if not tracer.decide(ObjectVariable(tracer, answer)):
+        PythonOperators.bound(name, _unbound)
+    attempts, tracer.attempts = tracer.attempts, 0
+    try:
+        return bound(name, found)
+    finally:
+        tracer.attempts = attempts
+
+
+def _unbound() -> Any:
+    raise NameError
 
 
 def assert_(tracer: Tracer, test: Any, message: Callable[[], Any] | None) -> None:

@@ -44,6 +44,11 @@ class Missing:
 MISSING = Missing()
 
 
+def is_bound(value: Any, is_tensor: bool) -> bool:
+    """True unless `value` stands for a name that is not bound."""
+    return value is not (None if is_tensor else MISSING)
+
+
 def check_bound(value: Any, name: str) -> Any:
     """The array of a tensor, or UnboundLocalError if the path taken left the user's variable `name` unbound."""
     if value is None:

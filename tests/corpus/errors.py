@@ -311,3 +311,19 @@ def refusal_is_not_caught_in_a_branch(x, c, n):
         except Exception:
             x = -x
     return x
+
+
+@program
+def unbound_name_in_try(x, c, n):
+    if c > 0:
+        z = x * 2
+    try:
+        x = x * z
+        if n > 2:
+            raise ValueError
+    except NameError as error:
+        LOG.append(str(error))
+        x = x + 1
+    except ValueError:
+        x = -x
+    return x
