@@ -97,7 +97,7 @@ def functions(record, no_grad):
             z = x * y
         else:
             z = x - y
-        z.register_hook(lambda g: g * y if y.stop_gradient else g - 2.0)
+        z.register_hook(lambda g: g - y.numpy())
         return (z,)
 
     def rebinds(x, y, c, n):

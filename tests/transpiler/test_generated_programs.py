@@ -6,7 +6,7 @@ import itertools
 import linecache
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from d2s.transpiler import JIT_PASSES, PythonOperators, convert
@@ -178,8 +178,21 @@ def plain(value):
     return value
 
 
+# A loop that returns, behind a `return` that no pass has to touch.
+UNREACHABLE = """def program(a, b):
+    c = 1
+    if a < a:
+        return
+        for a in range(a):
+            tick()
+            return a
+    return a, b, c
+"""
+
+
 @pytest.mark.parametrize("instrument", [False, True])
 @settings(deadline=None, suppress_health_check=list(HealthCheck))
+@example(text=UNREACHABLE)
 @given(text=programs())
 def test_random_program_does_the_same(text, instrument):
     try:

@@ -73,6 +73,8 @@ class _Returns:
             rest = statements[position + 1 :]
             if not self.is_lifted(statement):
                 done.append(statement)
+                if isinstance(statement, (gast.Return, gast.Raise)) and not _declares(rest):
+                    return done
             elif isinstance(statement, gast.If) and self.can_take(statement, rest):
                 return [*done, self.tail_if(statement, rest)]
             elif isinstance(statement, LOOPS) or not self.is_closed(statement):
@@ -192,6 +194,14 @@ def _moved_into_branch(statement: Node, rest: list[Node]) -> list[Node]:
     fall_through = statement.orelse if always_leaves(statement.body) else statement.body
     fall_through.extend(rest)
     return []
+
+
+def _declares(statements: list[Node]) -> bool:
+    """Do declarations stand here?  They hold for the whole function, even if nothing leads to them."""
+    return any(
+        isinstance(statement, (gast.Global, gast.Nonlocal)) or any(map(_declares, blocks_of(statement)))
+        for statement in statements if not isinstance(statement, (gast.FunctionDef, gast.ClassDef))
+    )
 
 
 def _is_short(rest: list[Node]) -> bool:
