@@ -190,6 +190,14 @@ def written(start: list[str], body: str, drive: str) -> str:
     return re.sub("@", lambda _: f"h{next(numbered)}", text)
 
 
+def text_of(body: str, after: str) -> str:
+    """A small program: `body` works on z = x * y and u = x + y, `after` on the results z0 and u0."""
+    leaves = ["x = op.leaf([0.31, -1.73, 0.57, 1.21])", "y = op.leaf([1.13, 0.29, -0.77, -0.41])"]
+    shown = [f"show('{tensor}', {tensor}.grad)" for tensor in ("x", "y", "z0")]
+    drive = [*leaves, "z0, u0 = f(x, y, op.number(0.7), op.count(1))", after, *shown]
+    return written(["z = x * y", "u = x + y"], body, "\n".join(drive))
+
+
 @st.composite
 def programs(draw: st.DrawFn) -> str:
     """The text of a module that defines `f` and `drive`; it needs a global `op`."""

@@ -16,10 +16,9 @@ from . import on_d2s
 from .exclusions import EXCLUSIONS, excluded
 from .observe import assert_alike, run
 from .peers import INSTALL, importable, peer_named
-from .programs import programs, written
+from .programs import programs, text_of
 
 BACKWARD = "op.backward([z0 * u0], [[1.0, 0.5, -0.3, 0.7]], False)"
-START = ["z = x * y", "u = x + y"]
 # (peer, rows) of an exclusion -> body of the function, and what is done with its results.
 EXAMPLES = {
     ("paddle", "E05c X01"): (
@@ -35,13 +34,6 @@ EXAMPLES = {
 }
 # Here the library ends the process.
 CRASHES = {("torch", "E11b"): ("p = z[1:3]\nop.add_(z, x)\np.register_hook(record('@', plus))", BACKWARD)}
-
-
-def text_of(body, after):
-    leaves = ["x = op.leaf([0.31, -1.73, 0.57, 1.21])", "y = op.leaf([1.13, 0.29, -0.77, -0.41])"]
-    shown = [f"show('{tensor}', {tensor}.grad)" for tensor in ("x", "y", "z0")]
-    drive = [*leaves, "z0, u0 = f(x, y, op.number(0.7), op.count(1))", after, *shown]
-    return written(START, body, "\n".join(drive))
 
 
 def test_every_exclusion_has_an_example():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, event, given, note, settings
+from hypothesis import HealthCheck, Phase, event, given, note, settings
 
 import d2s
 
@@ -11,18 +11,36 @@ from . import on_d2s
 from .exclusions import excluded, only_one_misses_a_saved_value
 from .observe import assert_alike, run
 from .peers import INSTALL, peer_named
-from .programs import programs
+from .programs import programs, text_of
+from .reduce import reduced
 
 # What static mode does not do (docs/limitations.md).
 REFUSED = "an in-place write to a tensor that is one of several"
 
-relaxed = settings(suppress_health_check=[HealthCheck.too_slow])
+# Programs are made small by `reduced`, which knows what a statement is and takes seconds.
+relaxed = settings(
+    suppress_health_check=[HealthCheck.too_slow], phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    report_multiple_bugs=False,
+)
 
 
-@relaxed
-@given(text=programs())
-def test_static_is_eager(text):
-    note(text)
+def check(text, compare):
+    """Assert that `compare` finds no difference; else show a small program on which it does."""
+
+    def fails(other):
+        try:
+            compare(other)
+        except AssertionError:
+            return True
+        return False
+
+    if fails(text):
+        small = reduced(text, fails)
+        note(small)
+        compare(small)
+
+
+def static_with_eager(text):
     eager = run(text, on_d2s)
     static = run(text, on_d2s, d2s.to_static)
     if isinstance(static.error, d2s.UnsupportedSyntaxError) and REFUSED in str(static.error):
@@ -31,14 +49,17 @@ def test_static_is_eager(text):
         assert_alike(static, eager, with_order=True)
 
 
+@relaxed
+@given(text=programs())
+def test_static_is_eager(text):
+    check(text, static_with_eager)
+
+
 @pytest.mark.parametrize("peer", sorted(INSTALL))
 def test_eager_is_the_peer(peer):
     op = peer_named(peer)
 
-    @relaxed
-    @given(text=programs())
-    def compare(text):
-        note(text)
+    def eager_with_peer(text):
         reasons = excluded(text, peer)
         if reasons:
             event(f"left out: {reasons[0].rows}")
@@ -50,4 +71,19 @@ def test_eager_is_the_peer(peer):
             # Rule 6: the order between tensors is PyTorch's.
             assert_alike(got, expected, with_order=peer == "torch")
 
+    @relaxed
+    @given(text=programs())
+    def compare(text):
+        check(text, eager_with_peer)
+
     compare()
+
+
+def test_a_failing_program_is_made_small():
+    text = text_of("if c > 0:\n    u = z * y\n    z.register_hook(record('@', plus))\nu = u + z", "loss = z0 * u0")
+
+    small = reduced(text, lambda other: "register_hook" in other)
+
+    assert small.count("register_hook") == 1
+    assert "u = " not in small
+    assert "if " not in small
