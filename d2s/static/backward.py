@@ -170,10 +170,18 @@ class Backward:
     def _sources_of_captured(self) -> set[Value]:
         """Values that a captured output may be, where control flow has chosen it."""
         made = {out: operator for operator in self.forward.all_operators() for out in operator.outputs}
+        # What a turn of a loop is given is what goes in or what the turn before hands on under any name.
+        loops = [operator for operator in self.forward.all_operators() if operator.kind == "while"]
+        carried = {
+            value: final
+            for loop in loops for value, final in zip(loop.blocks[1].inputs, loop.outputs, strict=False)}
         found: set[Value] = set()
         stack = list(self.captured)
         while stack:
             value = stack.pop()
+            if value in carried and value not in found:
+                found.add(value)
+                stack.append(carried[value])
             operator = made.get(value)
             if operator is None or value in found:
                 continue
