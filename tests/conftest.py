@@ -19,8 +19,9 @@ from d2s.static.verify import verify, verify_backward
 FORWARD_CHECKS.append(verify)
 BACKWARD_CHECKS.append(verify_backward)
 
+# A plain `pytest` tries the same examples each time; the other profiles search.
 for name, examples in {"dev": 20, "ci": 100, "nightly": 2000}.items():
-    hypothesis.settings.register_profile(name, max_examples=examples, deadline=None)
+    hypothesis.settings.register_profile(name, max_examples=examples, deadline=None, derandomize=name == "dev")
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
