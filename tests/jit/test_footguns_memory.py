@@ -60,8 +60,9 @@ def _grown(make: Any, count: int) -> int:
 
 @pytest.mark.parametrize("make", [_function, lambda number: d2s.to_static(Net())], ids=["functions", "layers"])
 def test_memory_stays_flat(make: Any) -> None:
-    # Some hundred bytes for each are the names that are never given twice, and those of tracemalloc itself.
-    assert _grown(make, 200) < 200 * 1_000
+    # Some hundred bytes for each are the names that are never given twice, and those of tracemalloc itself.  A large
+    # table of the process may grow by megabytes once, but not each time.
+    assert min(_grown(make, 200) for _ in range(3)) < 200 * 1_000
 
 
 def test_functions_and_layers_are_freed_without_the_collector_of_cycles_holding_them() -> None:
