@@ -127,23 +127,26 @@ def leave(tracer: Tracer, variable: Variable) -> list[tuple[Variable, Variable, 
     if sharing_of(variable) is None:
         return []
     steps: list[tuple[Variable, Variable, View | None]] = []
-    _join(tracer, variable, {id(variable)}, steps)
+    # Behind a relative that is a Tensor nothing is to be done: it was joined to the others when it became one.
+    reached: dict[int, tuple[Variable, Variable]] = {id(variable): (variable, variable)}
+    joined = {id(variable)}
+    queue = [variable]
+    for member in queue:
+        for relative in relatives(member):
+            known = relative.value in tracer.tensors or tracer.in_scope(relative.value)
+            if id(relative) in reached or not known:
+                continue
+            reached[id(relative)] = relative, member
+            if not tracer.is_tensor_of_run(relative):
+                queue.append(relative)
+                continue
+            found = relative
+            while id(found) not in joined:
+                joined.add(id(found))
+                nearer = reached[id(found)][1]
+                steps.append(_step(nearer, found) or _step(found, nearer) or (nearer, found, None))
+                found = nearer
     return sorted(steps, key=lambda step: step[2] is None)
-
-
-def _join(
-    tracer: Tracer, variable: Variable, seen: set[int], steps: list[tuple[Variable, Variable, View | None]]
-) -> bool:
-    """Add the steps from `variable` to relatives that are Tensors; True if there are any."""
-    found = False
-    for relative in relatives(variable):
-        if id(relative) in seen or not (relative.value in tracer.tensors or tracer.in_scope(relative.value)):
-            continue
-        seen.add(id(relative))
-        if _join(tracer, relative, seen, steps) or tracer.is_tensor_of_run(relative):
-            found = True
-            steps.append(_step(variable, relative) or _step(relative, variable) or (variable, relative, None))
-    return found
 
 
 def _step(variable: Variable, parent: Variable) -> tuple[Variable, Variable, View | None] | None:

@@ -66,3 +66,26 @@ def kept_in_a_list(mode):
 def test_writes_are_seen_in_both_modes(program):
     eager, static = program(lambda f: f), program(d2s.to_static)
     assert [part.tolist() for part in static] == [part.tolist() for part in eager]
+
+
+def test_a_long_chain_of_views():
+    def f(x):
+        for i in range(1500):
+            x = x.reshape([3, 2] if i % 2 else [2, 3])
+        return x
+
+    x = d2s.ones([3, 2])
+    result = d2s.to_static(f)(x)
+    assert result.tolist() == f(x).tolist()
+
+
+def test_views_of_one_tensor_that_leave_one_after_the_other():
+    def f(x):
+        y = x * 2
+        return [y[i] for i in range(50)], y
+
+    parts, whole = d2s.to_static(f)(d2s.ones([50, 2]))
+    whole[7] = 1.0
+    parts[8][0] = 3.0
+    assert parts[7].tolist() == [1.0, 1.0]
+    assert whole[8].tolist() == [3.0, 2.0]
