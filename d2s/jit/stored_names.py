@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from d2s import errors
-from d2s.operators import closures, control_flow, tracer
+from d2s.operators import closures, control_flow, run_time
 from d2s.static import variable
 
 _BUILTINS = ("abs", "bool", "complex", "dict", "divmod", "float", "int", "len", "list", "max", "min", "pow", "print",
@@ -27,7 +27,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "d2s.fill": closures._fill,
     "d2s.list_of": variable._list_of,
     "d2s.numpy_of": variable._numpy_of,
-    "d2s.set_value": tracer._set_value,
+    "d2s.set_value": run_time.set_value,
 }
 NAMES = {function: name for name, function in FUNCTIONS.items()}
 TAGS = frozenset((

@@ -19,7 +19,8 @@ from d2s.errors import Location, ProgramError, TracingError, UnsupportedSyntaxEr
 from d2s.operators import choices
 from d2s.operators.equality import is_plain, same_value
 from d2s.operators.heap import Heap, restore
-from d2s.operators.tracer import MAX_PATHS, Tracer
+from d2s.operators.recorder import MAX_PATHS
+from d2s.operators.tracer import Tracer
 from d2s.operators.views import sharing
 from d2s.static.program import Block, Operator, Value
 from d2s.static.runtime import MISSING

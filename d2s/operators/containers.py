@@ -1,0 +1,200 @@
+"""What a trace reads of lists, dicts and attributes that are older than the call, with what it has itself stored there.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+import weakref
+from collections import deque
+from typing import Any, NoReturn
+
+from d2s.core.interpreter import TensorBase
+from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators.guards import Guard
+from d2s.operators.outside import OutsideReader
+from d2s.operators.sources import Item, Source
+from d2s.static.program import Program
+from d2s.static.variable import ObjectVariable, Variable
+
+
+class ContainerReader(OutsideReader):
+    """Reads older containers.
+
+    Attributes
+    ----------
+    pending : dict
+        What the trace has stored at places of older objects, by (identity, "attr" or "item", key), as (value, object).
+    """
+
+    def __init__(self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset()) -> None:
+        super().__init__(program, numbers)
+        self.pending: dict[tuple[int, str, Any], Any] = {}
+        self._viewed: dict[int, list[weakref.ref[Any]]] = {}
+        # Objects whose `__dict__` was looked at, by their own identity and by that of the dict.
+        self._tables: dict[int, Any] = {}
+
+    # --- elements ------------------------------------------------------------------------------------------------
+
+    def snapshot(self, thing: Any) -> Any:
+        """An older container as the trace sees it: a copy with Variables for tensors, each element guarded."""
+        source = self.source_of(thing)
+        if id(thing) in self.dirty and isinstance(thing, list | dict | set | deque):
+            raise UnsupportedSyntaxError(
+                f"a {type(thing).__name__} from outside that this function has changed is read as a whole",
+                user_location(), "Read it before the change, read single elements, or keep the function eager with "
+                "@d2s.jit.not_to_static.",
+            )
+        if source is None or id(thing) in self.dirty:
+            return thing
+        if isinstance(thing, tuple) or type(thing) in (list, deque):
+            self.guards.add(_length_guard(source, thing))
+            parts = [self.read_item(thing, index, source) for index in range(len(thing))]
+            if isinstance(thing, tuple):
+                return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
+            return deque(parts, thing.maxlen) if isinstance(thing, deque) else parts
+        if isinstance(thing, dict | set | frozenset):
+            _refuse_tensors_as_keys(thing)
+        if isinstance(thing, dict):
+            self.guards.add(_keys_guard(source, thing))
+            copied = {} if type(thing) is dict else copy.copy(thing)
+            copied.update({key: self.read_item(thing, key, source) for key in thing})
+            return copied
+        if isinstance(thing, set | frozenset):
+            self.guards.add(_members_guard(source, thing))
+            return type(thing)(thing) if type(thing) is set else thing
+        return thing
+
+    def snapshot_deeply(self, thing: Any) -> Any:
+        """An older container with everything in it as guarded copies; other objects as they are."""
+        seen = self.snapshot(thing)
+        if type(seen) in (list, tuple):
+            return type(seen)(self.snapshot_deeply(part) for part in seen)
+        if type(seen) is dict:
+            return {key: self.snapshot_deeply(part) for key, part in seen.items()}
+        return seen
+
+    def guard_length(self, thing: Any) -> None:
+        """Note that the trace depends on how many elements an older container has."""
+        source = self.source_of(thing)
+        if source is not None:
+            self.guards.add(_length_guard(source, thing))
+
+    def read_item(self, container: Any, key: Any, source: Source) -> Any:
+        """`container[key]` of an older container."""
+        pending = self.pending_item(container, key)
+        if pending is not None:
+            return pending[0]
+        try:
+            value = container[key]
+        except LookupError:
+            self.guards.add(_keys_guard(source, container) if isinstance(container, dict) else _length_guard(
+                source, container))
+            raise
+        if isinstance(value, Variable | ObjectVariable):
+            return value
+        return self.read(Item(source, key), value, operator.getitem, container, key)
+
+    # --- what the trace has stored -------------------------------------------------------------------------------
+
+    def pending_item(self, thing: Any, key: Any) -> Any:
+        """What this trace has stored at ``thing[key]``, as (value, thing); None if nothing that is known now."""
+        if not self.pending or isinstance(key, list | dict | set):
+            return None
+        return self.pending.get((id(thing), "item", _key_of(key)))
+
+    def is_later(self, thing: Any, kind: str, key: Any) -> bool:
+        """True if what `thing` holds at `key` is known only when the Program runs."""
+        return bool(self.dirty) and (id(thing) in self.dirty or (id(thing), kind, _key_of(key)) in self.dirty)
+
+    def store_attribute(self, target: Any, name: str, value: Any) -> None:
+        """``target.name = value`` on an older object."""
+        self._refuse_change_of_viewed(target)
+        self.effect(setattr, target, name, value)
+        self.pending[(id(target), "attr", name)] = (value, target)
+
+    def store_item(self, target: Any, key: Any, value: Any) -> None:
+        """``target[key] = value`` on an older container."""
+        self._refuse_change_of_viewed(target)
+        self.effect(operator.setitem, target, key, value)
+        if not _tells_places_apart(key):
+            self.changed(target)
+            return
+        others = [place[2] for place in self.pending if place[:2] == (id(target), "item")]
+        if not all(type(other) is str if isinstance(key, str) else type(other) is tuple for other in others):
+            self.changed(target)
+        self.pending[(id(target), "item", _key_of(key))] = (value, target)
+        self.dirty[id(target)] = target
+
+    def changed(self, thing: Any) -> None:
+        """Note that an older object is changed as a whole: what it holds is known when the Program runs."""
+        self._refuse_change_of_viewed(thing)
+        self.dirty[id(thing)] = thing
+        self.pending = {key: entry for key, entry in self.pending.items() if key[0] != id(thing)}
+
+    # --- views of dicts: nothing may change under them -----------------------------------------------------------
+
+    def view_of(self, table: Any) -> dict[Any, Any]:
+        """A guarded copy of an older dict, of which ``keys()`` and the like are taken."""
+        copied = _Viewed(self.snapshot(table))
+        self._viewed.setdefault(id(table), []).append(weakref.ref(copied))
+        return copied
+
+    def attribute_table(self, thing: Any) -> None:
+        """Note that the ``__dict__`` of an older object is looked at: it must not change in the same call."""
+        if any(place[0] == id(thing) and place[1] == "attr" for place in self.pending) or id(thing) in self.dirty:
+            _refuse_table()
+        self._tables[id(thing)] = self._tables[id(thing.__dict__)] = thing
+
+    def _refuse_change_of_viewed(self, thing: Any) -> None:
+        if id(thing) in self._tables:
+            _refuse_table()
+        if any(view() is not None for view in self._viewed.get(id(thing), ())):
+            raise UnsupportedSyntaxError(
+                "a dict from outside is changed while keys(), values() or items() of it are in use", user_location(),
+                "Take a list of them before, or ask again after the change.",
+            )
+
+
+class _Viewed(dict[Any, Any]):
+    """A dict that can be watched: views of it keep it alive."""
+
+
+def _refuse_table() -> NoReturn:
+    raise UnsupportedSyntaxError(
+        "an object from outside is changed, and its __dict__ (or vars() of it) is used in the same call",
+        user_location(), "Use the attributes by name: getattr and setattr.",
+    )
+
+
+def _refuse_tensors_as_keys(container: Any) -> None:
+    if any(isinstance(key, TensorBase) for key in container):
+        raise UnsupportedSyntaxError(
+            "a dict or set from outside that has tensors as keys or members cannot be read in a graph",
+            user_location(), "Use names or numbers as keys.",
+        )
+
+
+def _key_of(key: Any) -> Any:
+    """A dict key that keeps 1, 1.0 and True apart."""
+    if isinstance(key, slice):
+        return ("slice", key.start, key.stop, key.step)
+    return (type(key), key) if isinstance(key, int | float | bool) else key
+
+
+def _tells_places_apart(key: Any) -> bool:
+    """True for a key that differs from others of its kind only if it means another place: no -1, no slice, no 1.0."""
+    return type(key) is str or (type(key) is int and key >= 0)
+
+
+def _length_guard(source: Source, thing: Any) -> Any:
+    return Guard(source, "len({v}) == {k0}", (len(thing),), f"length {len(thing)}")
+
+
+def _keys_guard(source: Source, thing: Any) -> Any:
+    return Guard(source, "same_parts({v}, {k0})", (tuple(thing),), f"keys {list(thing)}")
+
+
+def _members_guard(source: Source, thing: Any) -> Any:
+    # In the order in which a loop meets them.
+    return Guard(source, "same_parts({v}, {k0})", (tuple(thing),), f"{len(thing)} members")

@@ -1,0 +1,249 @@
+"""What a trace reads of objects and tensors that are older than the call: each read becomes a guard or an input."""
+
+from __future__ import annotations
+
+from types import BuiltinMethodType, CellType, MethodType, ModuleType
+from typing import Any
+
+from d2s.core.interpreter import TensorBase
+from d2s.operators.equality import is_plain
+from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for
+from d2s.operators.recorder import PathRecorder
+from d2s.operators.run_time import Expected, check_unchanged
+from d2s.operators.sources import Argument, Attribute, Cell, Constant, Global, Item, Source
+from d2s.static.program import Program, Value
+from d2s.static.variable import ObjectVariable, Variable
+
+# Set for classes whose attributes can be set: those of a `class` statement.
+_MUTABLE_CLASS = 1 << 9
+_BOUND = (MethodType, BuiltinMethodType)
+
+# In `dirty`: everything may be another than it was.
+_ANYTHING = "anything"
+
+
+class OutsideReader(PathRecorder):
+    """Reads objects that are older than the call.
+
+    Attributes
+    ----------
+    guards : GuardSet
+        Under which conditions the Program may be used again.
+    numbers : frozenset
+        Identities of paths at which Python numbers change from call to call: they are read on each run.
+    sources : dict of Value to Source
+        Where the inputs of the Program are found on each call.
+    tensors : dict of Value to Tensor
+        The tensors from outside, by what stands for their values now.
+    origins : dict
+        The older objects met, by identity, with the path of each.
+    outside_cells : dict
+        The variables of functions around, by identity.
+    dirty : dict
+        What is known only when the Program runs: whole objects by identity, and single places.
+    epoch : int
+        Counts the calls that may have written to tensors from outside: those are read again at their next use.
+    frozen : list
+        Objects whose identity the Program depends on.
+    """
+
+    # Values of tensors from outside belong to the run, not to the trace.
+    reads_later = True
+
+    def __init__(self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset()) -> None:
+        super().__init__(program)
+        self.guards = GuardSet()
+        self.numbers = numbers
+        self.sources: dict[Value, Source] = {}
+        self.tensors: dict[Value, Any] = {}
+        self.origins: dict[int, tuple[Any, Source]] = {}
+        self.outside_cells: dict[int, CellType] = {}
+        self.dirty: dict[Any, Any] = {}
+        self.epoch = 0
+        self.frozen: list[Any] = []
+        # Objects of the user's classes that the traced code has made.
+        self._made: dict[int, Any] = {}
+        self._seen: dict[tuple[Any, ...], Any] = {}
+        self._checked: set[tuple[Any, ...]] = set()
+        self._number_inputs: dict[tuple[Any, ...], ObjectVariable] = {}
+        self._object_inputs: dict[int, Value] = {}
+        self._canonical: dict[int, tuple[Any, Variable]] = {}
+        self._read_at: dict[int, int] = {}
+
+    # --- objects -------------------------------------------------------------------------------------------------
+
+    def is_outer(self, thing: Any) -> bool:
+        """True for objects (and Values of tensors) that are older than the call."""
+        if isinstance(thing, Value):
+            return thing in self.tensors
+        return id(thing) in self.origins or id(thing) in self.outside_cells
+
+    def source_of(self, thing: Any) -> Source | None:
+        """Path of an older object."""
+        found = self.origins.get(id(thing))
+        return found[1] if found is not None else None
+
+    def read(self, source: Source, value: Any, *again: Any) -> Any:
+        """Note that the trace depends on `value`, read at `source`; tensors become Variables.
+
+        `again` is a function and its arguments that read it when the Program runs: behind a call that may have
+        changed anything, it is checked there that it has not changed this.
+        """
+        if again and _ANYTHING in self.dirty and not callable(value) and not isinstance(value, ModuleType):
+            self._check_again(source, value, again)
+        if isinstance(value, Variable | ObjectVariable):
+            return value
+        place = source.identity
+        if type(value) in (int, float) and place in self.numbers:
+            return self._number_input(source, value)
+        if place in self._seen and self._seen[place] is value:
+            return self.lift(value) if isinstance(value, TensorBase) else value
+        self._seen[place] = value
+        if isinstance(value, TensorBase):
+            self.guards.add(guard_for(source, value))
+            if id(value) in self._canonical:
+                self._note_same(source, self.sources[self.captured[id(value)][1]])
+            return self.lift(value, source)
+        self.guards.add(guard_for(source, value))
+        if not is_plain(value):
+            self.remember(value, source)
+        return value
+
+    def _check_again(self, source: Source, value: Any, again: tuple[Any, ...]) -> None:
+        place = (source.identity, self.epoch)
+        if place not in self._checked:
+            self._checked.add(place)
+            expected = value if isinstance(value, TensorBase) else Expected(value)
+            self.effect(check_unchanged, again[0], again[1:], expected, str(source))
+
+    def _note_same(self, source: Source, first: Source) -> None:
+        """Note that the same object was found at a second path."""
+        if source.identity != first.identity:
+            self.guards.add(Guard(source, "{v} is {w}", (), f"the same object as {first}", first))
+
+    def _number_input(self, source: Source, value: Any) -> ObjectVariable:
+        found = self._number_inputs.get(source.identity)
+        if found is None:
+            kind = type(value)
+            self.guards.add(Guard(source, f"type({{v}}) is {kind.__name__}", (), kind.__name__))
+            number = self.new_value(getattr(source, "name", "number"), None, kind=kind)
+            self.sources[number] = source
+            found = self._number_inputs[source.identity] = ObjectVariable(self, number)
+        return found
+
+    def object_input(self, thing: Any) -> Any:
+        """What stands for an older object in the Program: itself, or an input if each call may bring another."""
+        source = self.source_of(thing)
+        if source is None or not source.by_type:
+            return thing
+        found = self._object_inputs.get(id(thing))
+        if found is None:
+            found = self.new_value("object", None, kind=type(thing))
+            self._object_inputs[id(thing)] = found
+            self.sources[found] = source
+            self.frozen.append(thing)
+        return found
+
+    def remember(self, value: Any, source: Source) -> None:
+        """Register an older object under its path; the first path stands."""
+        # Guarded by identity: attributes are read from the object itself, whatever path led to it.
+        place = source if source.by_type and not callable(value) else Constant(value)
+        first = self.source_of(value)
+        if first is None:
+            self.origins[id(value)] = (value, place)
+            if not isinstance(value, tuple | frozenset):
+                self.guards.add_object(place, value)
+        elif place.by_type or first.by_type:
+            self._note_same(place, first)
+        # What a bound method belongs to is as old as the method.
+        owner = getattr(value, "__self__", None) if isinstance(value, _BOUND) else None
+        if owner is not None and not isinstance(owner, ModuleType | TensorBase) and self.source_of(owner) is None:
+            self.remember(owner, Constant(owner))
+
+    def note_made(self, thing: Any) -> None:
+        """Note that traced code has made an object."""
+        self._made[id(thing)] = thing
+
+    def is_made(self, thing: Any) -> bool:
+        """True for an object of a user's class that traced code has made."""
+        return id(thing) in self._made
+
+    # --- classes -------------------------------------------------------------------------------------------------
+
+    def guard_held(self, cls: type, name: str) -> None:
+        """Note that the trace depends on what a class gives under `name`."""
+        if cls.__flags__ & _MUTABLE_CLASS:
+            self.guards.add(class_guard(cls, name))
+
+    def guard_class(self, thing: Any, name: str) -> None:
+        """Note that the trace depends on the class of `thing`, and on what `name` means there."""
+        cls = type(thing)
+        source = self.source_of(thing)
+        if source is not None:
+            self.guards.add(Guard(source, "type({v}) is {k0}", (cls,), cls.__qualname__))
+        self.guard_held(cls, name)
+
+    # --- tensors -------------------------------------------------------------------------------------------------
+
+    def lift(self, tensor: Any, source: Source | None = None) -> Variable:
+        """The Variable that stands for an eager tensor; always the same one, so `is` and in-place writes work."""
+        found = self._canonical.get(id(tensor))
+        if found is not None:
+            return found[1]
+        if isinstance(tensor, Variable):
+            return tensor
+        value = self.new_value(self._input_name(source, tensor), tensor.spec, tensor.stop_gradient)
+        if source is None:
+            # Reached by code that is not traced: it is what it is as long as the Layers are unchanged.
+            source = Constant(tensor)
+            self.guards.add(guard_for(source, tensor))
+        self.guards.add_object(source, tensor)
+        self.captured[id(tensor)] = (tensor, value)
+        self.sources[value] = source
+        self.tensors[value] = tensor
+        variable = Variable(self, value)
+        self._canonical[id(tensor)] = (tensor, variable)
+        return variable
+
+    def _input_name(self, source: Source | None, tensor: Any) -> str:
+        if isinstance(source, Argument | Attribute | Global | Cell):
+            return source.name
+        if isinstance(source, Item) and isinstance(source.key, str) and source.key.isidentifier():
+            return source.key
+        return self.name_of_capture(tensor)
+
+    def outer_tensor(self, variable: Variable) -> Any | None:
+        """The eager tensor that `variable` is, if it is one from outside and was not written to."""
+        found = self.tensors.get(variable.value)
+        if found is not None and self._canonical[id(found)][1] is variable:
+            return found
+        return None
+
+    def bound(self, variable: Variable) -> Value:
+        tensor = self.tensors.get(variable.value)
+        if tensor is not None and self._read_at.get(id(tensor), 0) < self.epoch:
+            self._read_again(variable, tensor)
+        return super().bound(variable)
+
+    def _read_again(self, variable: Variable, tensor: Any) -> None:
+        """Read the values of a tensor from outside anew: something may have written to it."""
+        if self._canonical[id(tensor)][1] is not variable:
+            return
+        self._read_at[id(tensor)] = self.epoch
+        old = variable.value
+        fresh = self.new_value(old.name, old.spec, old.stop_gradient)
+        fresh = self.emit("reload", (self.materialise(old),), (fresh,), effect=True).outputs[0]
+        self.tensors[fresh] = tensor
+        self.program.same_edge[fresh] = self.captured[id(tensor)][1]
+        self._materialised[fresh] = self.materialise(old)
+        self.hook_points[fresh] = self.materialise(old)
+        self.rebind(variable, fresh)
+
+    def tensors_may_change(self) -> None:
+        """Note that what was just recorded may write to tensors from outside."""
+        self.epoch += 1
+
+    def anything_may_change(self) -> None:
+        """Note that what was just recorded may change anything outside."""
+        self.tensors_may_change()
+        self.dirty[_ANYTHING] = _ANYTHING

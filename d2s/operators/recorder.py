@@ -1,0 +1,229 @@
+"""Recording operators along paths: where Python needs a decision that falls only when the Program runs, the code is
+traced once for each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from d2s.core.op import Op
+from d2s.errors import Location, ProgramError, UnsupportedSyntaxError, user_location
+from d2s.operators.attempts import may_raise
+from d2s.static.builder import StaticInterpreter
+from d2s.static.program import Block, Operator, Program, Value
+from d2s.static.variable import ObjectVariable, Variable
+
+MAX_PATHS = 256
+# Regions inside of each other; more is a recursion that no value known now will end.
+MAX_NESTING = 60
+
+
+class Path:
+    """One way through a region, and the part of it that the next way shares.
+
+    `log` holds the operators in the order of their emission, and the test of each decision: when the region is run
+    again with another decision, what comes before is replayed from it.
+    """
+
+    def __init__(self, root: Block) -> None:
+        self.log: list[Operator | Value] = []
+        self.position = 0
+        self.choices: list[bool] = []
+        self.tests: list[Value] = []
+        self.marks: list[int] = []
+        self.blocks: list[Block] = [root]
+        self.cursor = 0
+
+    def flip(self, index: int) -> None:
+        """Prepare to run again with decision `index` answered False, and nothing decided after it."""
+        self.choices[index:] = [False]
+        del self.tests[index + 1 :], self.marks[index + 1 :]
+        del self.log[self.marks[index] :]
+        self.blocks[index + 1 :] = [Block()]
+
+    def restart(self) -> None:
+        self.position = self.cursor = 0
+
+
+class PathRecorder(StaticInterpreter):
+    """Records operators; in a region, a decision is answered True first, and the region is traced again with False.
+
+    Attributes
+    ----------
+    effects : int
+        How many calls have been recorded that may do anything outside.
+    in_test, in_loop, attempts : int
+        How many tests of loops, bodies of loops and bodies of `try` are being traced now.
+    followed : set of Location
+        Branches of which both paths are followed to the end.
+    """
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self._paths: list[Path | None] = []
+        self.effects = 0
+        self.in_test = 0
+        self.in_loop = 0
+        self.attempts = 0
+        self.followed: set[Location | None] = set()
+
+    # --- where the trace is --------------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> Path | None:
+        """The path that is being followed, unless operators go to a block without decisions."""
+        return self._paths[-1] if self._paths else None
+
+    @property
+    def depth(self) -> int:
+        """How many blocks are open."""
+        return len(self._blocks)
+
+    @property
+    def is_outermost(self) -> bool:
+        """True outside of branches and loops of the Program."""
+        return len(self._paths) == 1
+
+    def region(self, root: Block) -> AbstractContextManager[Path]:
+        """Record into `root`, with decisions of its own."""
+        if len(self._paths) > MAX_NESTING:
+            raise UnsupportedSyntaxError(
+                f"more than {MAX_NESTING} conditions inside of each other: a recursion whose end is known only when "
+                "the Program runs cannot become a graph", user_location(), "Write it as a loop.",
+            )
+        return self._region(root)
+
+    @contextmanager
+    def _region(self, root: Block) -> Iterator[Path]:
+        path = Path(root)
+        self._paths.append(path)
+        depth = len(self._blocks)
+        try:
+            yield path
+        finally:
+            del self._blocks[depth:]
+            self._paths.pop()
+
+    def enter_root(self, path: Path, depth: int) -> None:
+        """Start (again) at the root block of a region."""
+        del self._blocks[depth:]
+        self._blocks.append(path.blocks[0])
+        path.restart()
+
+    @contextmanager
+    def new_block(self, inputs: tuple[Value, ...] = ()) -> Iterator[Block]:
+        # Inside, operators are recorded as they come; decisions there belong to a region of their own.
+        self._paths.append(None)
+        try:
+            with super().new_block(inputs) as block:
+                yield block
+        finally:
+            self._paths.pop()
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Trace the body of a ``try``."""
+        self.attempts += 1
+        try:
+            yield
+        finally:
+            self.attempts -= 1
+
+    # --- decisions that Python needs now -------------------------------------------------------------------------
+
+    def decide(self, symbol: Variable | ObjectVariable) -> bool:
+        """Answer ``bool(symbol)``: the trace goes on with True, and is repeated from the start of the region with
+        False; the Program chooses when it runs."""
+        path = self.path
+        if path is None:
+            return super().decide(symbol)
+        test = self.truth_of(symbol)
+        if len(path.tests) > MAX_PATHS:
+            raise _too_many_decisions()
+        index = path.cursor
+        path.cursor += 1
+        if index < len(path.tests):
+            path.position += 1
+        else:
+            path.choices.append(True)
+            path.tests.append(test)
+            path.log.append(test)
+            path.position = len(path.log)
+            path.marks.append(path.position)
+            path.blocks.append(Block())
+        self._blocks.append(path.blocks[index + 1])
+        return path.choices[index]
+
+    def is_decided(self, test: Value) -> bool:
+        """True if this replay has come to a place where `test` was decided."""
+        path = self.path
+        return path is not None and path.position < len(path.log) and path.log[path.position] is test
+
+    def follow_both_at(self, place: Location | None) -> bool:
+        """Follow both paths at a branch from now on, without a trial; False if that is done already or cannot be."""
+        if place is None or place in self.followed:
+            return False
+        self.followed.add(place)
+        return True
+
+    # --- operators -----------------------------------------------------------------------------------------------
+
+    def emit(
+        self, kind: str, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: dict[str, Any] | None = None,
+        op: Op | None = None, effect: bool = False, blocks: tuple[Block, ...] = (),
+    ) -> Operator:
+        if self.attempts and may_raise(kind, op, attrs or {}):
+            raise UnsupportedSyntaxError(
+                "what this does may raise when the Program runs, where the `try` around it cannot catch it",
+                user_location(), "Do it before the `try`, or keep the function eager with @d2s.jit.not_to_static.",
+            )
+        path = self.path
+        if path is None:
+            return super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
+        if path.position < len(path.log):
+            return self._replayed(path, Operator(kind, inputs, outputs))
+        found = super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
+        path.log.append(found)
+        path.position = len(path.log)
+        return found
+
+    def emit_into(self, block: Block, operator: Operator) -> Operator:
+        """Append an operator to a block around the current one."""
+        path = next((path for path in self._paths if path is not None and any(block is b for b in path.blocks)), None)
+        if path is not None:
+            if path.position < len(path.log):
+                return self._replayed(path, operator)
+            path.log.append(operator)
+            path.position = len(path.log)
+        block.operators.append(operator)
+        for output in operator.outputs:
+            self.definitions[output] = (operator, block)
+        return operator
+
+    def _replayed(self, path: Path, operator: Operator) -> Operator:
+        recorded = path.log[path.position]
+        is_same = isinstance(recorded, Operator) and recorded.kind == operator.kind
+        if not isinstance(recorded, Operator) or not is_same or len(recorded.outputs) < len(operator.outputs):
+            raise ProgramError("the function does different things when it is traced again")
+        path.position += 1
+        return recorded
+
+    def recall(self, value: Value) -> Value:
+        """A value that is used again; in a replay, its operator is passed over if this is where it was emitted."""
+        path = self.path
+        if path is not None and path.position < len(path.log) and path.log[path.position] is self.definitions[value][0]:
+            path.position += 1
+        return value
+
+    def effect(self, function: Any, *args: Any) -> ObjectVariable:
+        """Do something outside on every run, at this place."""
+        self.effects += 1
+        return self.python_call(function, args, effect=True)
+
+
+def _too_many_decisions() -> UnsupportedSyntaxError:
+    return UnsupportedSyntaxError(
+        f"more than {MAX_PATHS} decisions in a row on values that are known only when the Program runs",
+        user_location(), "Use tensor operators (where, masks), or write it as a `while` on a tensor.",
+    )

@@ -1,0 +1,49 @@
+"""Functions that recorded Programs call when they run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from d2s.errors import ExecutionError
+from d2s.operators.equality import same_thing
+
+
+class Expected:
+    """A value that is compared with when the Program runs."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def check_unchanged(reader: Any, place: tuple[Any, ...], expected: Any, name: str) -> None:
+    """Raise an error if ``reader(*place)`` is not what the trace read there."""
+    now = reader(*place)
+    before = expected.value if isinstance(expected, Expected) else expected
+    if not same_thing(now, before):
+        raise ExecutionError(
+            f"{name} was changed by a call that is not traced, and is read after it in the same run",
+            advice="Let the call return what it changes, or keep the whole function eager with @d2s.jit.not_to_static.",
+        )
+
+
+def checked_number(number: Any) -> Any:
+    """`number`, which must be a number."""
+    if isinstance(number, int | float | np.floating | np.integer | np.bool_):
+        return number
+    raise ExecutionError(
+        f"a {type(number).__name__} that is known only when the Program runs was combined with a tensor: only numbers "
+        "can be", advice="Keep the function that makes it inside of the trace, or pass it as an argument.",
+    )
+
+
+def show_retained(old: Any, new: Any) -> None:
+    """Let the Tensor of a version that was written in place show the gradient retained of the version before."""
+    if old._node is not None and new._node is not None:
+        old._node.show_retained(old._index, new._node, new._index)
+
+
+def set_value(tensor: Any, array: Any) -> None:
+    """Write values to a tensor from outside."""
+    tensor.set_value(array)
