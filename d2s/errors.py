@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 
 __all__ = [
     "D2SError",
@@ -23,6 +23,7 @@ __all__ = [
     "GuardError",
     "HookError",
     "IndexOutOfRangeError",
+    "LeafError",
     "Location",
     "ProgramError",
     "ShapeError",
@@ -86,6 +87,10 @@ class D2SError(Exception):
         self.location = location
         self.advice = advice
 
+    def place_at(self, location: Location) -> None:
+        """Say that it happened there, the rest unchanged."""
+        D2SError.__init__(self, self.message, location, self.advice)
+
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.message, self.location, self.advice)
 
@@ -100,6 +105,10 @@ class DTypeError(D2SError, TypeError):
 
 class IndexOutOfRangeError(D2SError, IndexError):
     """An index, axis or label lies outside the tensor."""
+
+
+class LeafError(D2SError, ValueError):
+    """Something that only a leaf can do, or that a leaf which requires a gradient cannot."""
 
 
 class GradientError(D2SError, RuntimeError):
@@ -163,16 +172,19 @@ class ExecutionError(D2SError, RuntimeError):
     """A Program was run in a way that it cannot be run (missing feed, unknown fetch)."""
 
 
+def is_user_code(code: CodeType) -> bool:
+    """True for code that is not part of the d2s package (generated code counts as d2s)."""
+    name = code.co_filename
+    return not name.startswith(_PACKAGE) and not name.startswith("<d2s ")
+
+
 def user_frame(frame: FrameType | None = None) -> FrameType | None:
-    """The innermost frame that is not code of the d2s package (generated code counts as d2s)."""
+    """The innermost frame that is the user's code."""
     if frame is None:
         frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_PACKAGE) and not name.startswith("<d2s "):
-            return frame
+    while frame is not None and not is_user_code(frame.f_code):
         frame = frame.f_back
-    return None
+    return frame
 
 
 def user_location(frame: FrameType | None = None) -> Location | None:

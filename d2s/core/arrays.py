@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from d2s.core import interpreter
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import as_dtype, default_dtype
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
 
 
 def as_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
@@ -41,3 +42,27 @@ def _plain(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [_plain(part) for part in data]
     return interpreter.unwrap(data) if isinstance(data, TensorBase) else data
+
+
+def several_elements(shape: Sequence[Any], use: str) -> str:
+    """What to say of a tensor of which `use` needs the only element, while it has another number of them."""
+    return f"{use} of a tensor needs exactly one element, got shape {list(shape)}"
+
+
+def element_of(array: np.ndarray[Any, Any], index: tuple[int, ...] = (), use: str = "item()") -> Any:
+    """The single element, or the one at `index`, as Python number.
+
+    Raises
+    ------
+    ShapeError
+        If there is no `index` and more than one element, or none.
+    IndexOutOfRangeError
+        If there is no such element.
+    """
+    if not index and array.size != 1:
+        raise ShapeError(several_elements(array.shape, use))
+    try:
+        return array.item(*index)
+    except (IndexError, ValueError):
+        shown = ", ".join(map(str, index))
+        raise IndexOutOfRangeError(f"item({shown}) of a tensor of shape {list(array.shape)}") from None

@@ -11,7 +11,7 @@ import numpy as np
 
 from d2s.core import interpreter
 from d2s.core.interpreter import TensorBase
-from d2s.errors import HookError
+from d2s.errors import DTypeError, HookError
 
 # Hooks added during a pass run in that pass: one that adds a hook on every call would never end.
 MAX_HOOKS_ADDED_IN_ONE_PASS = 1000
@@ -63,9 +63,9 @@ class HookList:
         self.keep: Callable[[Any], None] | None = None
 
     def add(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Register `hook`; raises TypeError if it cannot be called."""
+        """Register `hook`; raises DTypeError (a TypeError) if it cannot be called."""
         if not callable(hook):
-            raise TypeError(f"a gradient hook must be callable, got {type(hook).__name__}")
+            raise DTypeError(f"a gradient hook must be callable, got {type(hook).__name__}")
         hook_id = next(_ids)
         self.hooks[hook_id] = hook
         return RemovableHandle(self.hooks, hook_id)

@@ -7,8 +7,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from d2s.core.interpreter import bind
-from d2s.core.spec import TensorSpec
+from d2s.core.spec import TensorSpec, spec_of
 
 Rule = Callable[..., Any]
 
@@ -118,6 +120,14 @@ class Op:
             rule = self.rules[index] if need and index < len(self.rules) else None
             result.append(None if rule is None else rule(g, out, *inputs, **attrs))
         return result
+
+    def refusal(self, arrays: Sequence[Any], attrs: dict[str, Any]) -> Exception | None:
+        """What `infer` says about operands that `forward` has refused, in the words and kind of error of d2s."""
+        try:
+            self.infer(*[spec_of(np.asarray(array)) for array in arrays], **attrs)
+        except Exception as better:
+            return better
+        return None
 
     def __call__(self, *args: Any, **attrs: Any) -> Any:
         return bind(self, *args, **attrs)

@@ -68,19 +68,10 @@ def compute(op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> Any:
             return op.forward(*arrays, **attrs)
         return _quiet.run(op.forward, *arrays, **attrs)
     except Exception as error:
-        better = _explained(op, arrays, attrs)
+        better = op.refusal(arrays, attrs)
         if better is None:
             raise
         raise better from error
-
-
-def _explained(op: Op, arrays: Sequence[Any], attrs: dict[str, Any]) -> Exception | None:
-    """What `infer` says about operands that `forward` refused."""
-    try:
-        op.infer(*[spec_of(np.asarray(array)) for array in arrays], **attrs)
-    except Exception as better:
-        return better
-    return None
 
 
 def _recorded(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], edges: list[Edge | None], result: Any) -> Any:

@@ -14,7 +14,7 @@ from d2s.core.spec import is_floating
 from d2s.eager import views
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.values import TensorValues
-from d2s.errors import DTypeError, HookError, ShapeError
+from d2s.errors import DTypeError, HookError, LeafError, ShapeError
 from d2s.ops.creation import detach
 from d2s.ops.indexing import with_item
 from d2s.ops.methods import TensorMethods
@@ -173,8 +173,8 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
         ------
         HookError
             If the tensor stops gradients (also a RuntimeError).
-        TypeError
-            If `hook` cannot be called.
+        DTypeError
+            If `hook` cannot be called (also a TypeError).
         """
         if self._stop_gradient:
             raise HookError("Cannot register hook on a tensor that stop gradient.")
@@ -186,13 +186,13 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
 
         Raises
         ------
-        ValueError
-            If the tensor is no leaf, or stops gradients.
+        LeafError
+            If the tensor is no leaf, or stops gradients (also a ValueError).
         """
         if not self.is_leaf:
-            raise ValueError("Only can register backward hook for leaf Tensor.")
+            raise LeafError("Only can register backward hook for leaf Tensor.")
         if self._stop_gradient:
-            raise ValueError("Cannot register backward hook on a Tensor that stop gradient.")
+            raise LeafError("Cannot register backward hook on a Tensor that stop gradient.")
         leaf = self.graph_edge()[0]
         assert isinstance(leaf, LeafNode)
         return leaf.reduce_hook_list().add(hook)
@@ -223,7 +223,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
 
         Raises
         ------
-        ValueError
+        LeafError
             If the tensor is a leaf that requires a gradient, and grad mode is on.
         ShapeError, DTypeError
             If `new` has another number of elements, or a dtype of another kind.

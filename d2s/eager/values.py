@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import element_of
 from d2s.core.interpreter import state
 from d2s.core.spec import DType, TensorSpec
-from d2s.errors import DTypeError, ShapeError, TracingError, user_location
+from d2s.errors import DTypeError, TracingError, user_location
 
 
 class TensorValues:
@@ -69,11 +70,11 @@ class TensorValues:
         ------
         ShapeError
             If there is more than one element and no `index`.
+        IndexOutOfRangeError
+            If there is no element at `index`.
         """
         self._check_readable("item()")
-        if not index and self.data.size != 1:
-            raise ShapeError(f"item() needs a tensor of one element, got shape {self.shape}")
-        return self.data.item(*index)
+        return element_of(self.data, index)
 
     def tolist(self) -> Any:
         """The values as nested Python lists."""
@@ -100,9 +101,7 @@ class TensorValues:
 
     def _single(self, use: str) -> Any:
         self._check_readable(use)
-        if self.data.size != 1:
-            raise ShapeError(f"{use} of a tensor needs exactly one element, got shape {self.shape}")
-        return self.data.item()
+        return element_of(self.data, use=use)
 
     def __len__(self) -> int:
         if self.data.ndim == 0:

@@ -21,7 +21,7 @@ from d2s.core import interpreter
 from d2s.core.interpreter import TensorBase, set_grad_mode, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.eager.tape import Node, OpNode
-from d2s.errors import DTypeError, GradientError, ShapeError
+from d2s.errors import DTypeError, GradientError, LeafError, ShapeError
 
 if TYPE_CHECKING:
     from d2s.eager.tensor import Tensor
@@ -166,7 +166,7 @@ def write(tensor: Tensor, value: Tensor) -> None:
 
     Raises
     ------
-    ValueError
+    LeafError
         If the write would give history to a leaf that requires a gradient.
     """
     _keep_before(tensor, value)
@@ -174,7 +174,7 @@ def write(tensor: Tensor, value: Tensor) -> None:
         value = shared.view.into_parent(value)
         tensor = shared.view.parent
     if tensor._node is None and not tensor.stop_gradient:
-        raise ValueError(f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.")
+        raise LeafError(f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.")
     _rebind(tensor, value)
     if shared is not None:
         for view in _alive(shared.views):

@@ -9,7 +9,7 @@ from d2s.core.spec import default_dtype
 from d2s.core.structure import STRUCTURE
 from d2s.jit.run_program import CallNode, Run
 from d2s.jit.trace import Traced
-from d2s.static.executor import note_user_line
+from d2s.static.failures import in_the_users_terms
 from d2s.static.numeric_errors import Silent
 from d2s.static.program import Program
 
@@ -76,5 +76,7 @@ class ConcreteProgram:
             with Silent():
                 return compiled.forward(node, *arrays, *given[traced.tensor_count :])
         except Exception as error:
-            note_user_line(error, compiled.forward)
-            raise
+            explained = in_the_users_terms(error, compiled.forward)
+            if explained is error:
+                raise
+            raise explained from error

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from d2s.errors import DTypeError
 from d2s.nn.structure import STRUCTURE
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def add_hook(hooks: ForwardHooks, hook: ForwardHook, prepend: bool) -> LayerHook
         If its function cannot be called.
     """
     if not callable(hook.function):
-        raise TypeError(f"a layer hook must be callable, got {type(hook.function).__name__}")
+        raise DTypeError(f"a layer hook must be callable, got {type(hook.function).__name__}")
     hook_id = next(_ids)
     hooks[hook_id] = hook
     if prepend:

@@ -98,7 +98,7 @@ def _number(kind: type) -> Callable[..., Any]:
         if len(args) == 1 and is_symbol(symbol_of(tracer, args[0])):
             thing = symbol_of(tracer, args[0])
             if isinstance(thing, Variable):
-                thing = ObjectVariable(tracer, tracer.truth_of(thing))
+                thing = ObjectVariable(tracer, tracer.truth_of(thing, f"{kind.__name__}()"))
             return thing if thing.value.kind is kind else tracer.python_call(kind, (thing,), kind=kind)
         return kind(*args, **kwargs)
 

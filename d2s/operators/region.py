@@ -343,7 +343,7 @@ class _Merger:
         position = 0 if tensor is a else 1
         out = self.tracer.new_value("item", None, kind=bool)
         block = self.blocks[position]
-        added = Operator("item", (self.tensor_value(tensor, position),), (out,), {"index": ()})
+        added = Operator("item", (self.tensor_value(tensor, position),), (out,), {"index": (), "use": "bool()"})
         block.operators.append(added)
         self.tracer.definitions[out] = (added, block)
         item = ObjectVariable(self.tracer, out)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.eager.views import REARRANGING, VIEW_OPS
-from d2s.errors import GradientError, UnsupportedSyntaxError, user_location
+from d2s.errors import GradientError, LeafError, UnsupportedSyntaxError, user_location
 from d2s.operators.choices import check_unshared
 from d2s.ops.indexing import with_item
 from d2s.static.program import Value
@@ -212,7 +212,7 @@ def _write_outer(tracer: Tracer, tensor: Any, variable: Variable, value: Variabl
     """Write to a tensor from outside: on every run now, and for the rest of this trace."""
     if not data_only:
         if tensor.is_leaf and not variable.stop_gradient:
-            raise ValueError(f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.")
+            raise LeafError(f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.")
         raise UnsupportedSyntaxError(
             "an in-place write with a gradient to a tensor from outside cannot become a graph", user_location(),
             "Write to a clone of it.",

@@ -44,14 +44,14 @@ from d2s.ops.promotion import float_operands, operands
 Operands = Callable[[Any, Any], tuple[Any, Any]]
 
 
-def operator_method(op: Op, prepare: Operands = operands) -> Callable[[Any, Any], Any]:
-    """The method of a binary operator; operands of unknown kinds are left to the other one."""
+def operator_method(op: Op, symbol: str, reflected: str, prepare: Operands = operands) -> Callable[[Any, Any], Any]:
+    """The method of a binary operator; a right operand of an unknown kind may answer by its method `reflected`."""
 
     def method(self: Tensor, other: Any) -> Any:
         try:
             x, y = prepare(self, other)
         except DTypeError:
-            return NotImplemented
+            return _left_to(other, reflected, self, symbol)
         return bind(op, x, y)
 
     return method
@@ -68,6 +68,17 @@ def reflected_method(op: Op, prepare: Operands = operands) -> Callable[[Any, Any
         return bind(op, x, y)
 
     return method
+
+
+def _left_to(other: Any, reflected: str, tensor: Tensor, symbol: str) -> Any:
+    """NotImplemented if `other` may know what to do, else Python's words as an error that names the user's line."""
+    own = getattr(type(other), reflected, None)
+    if own is not None and own is not getattr(object, reflected, None):
+        return NotImplemented
+    names = f"'{type(tensor).__name__}' and '{type(other).__name__}'"
+    if symbol in ("<", "<=", ">", ">="):
+        raise DTypeError(f"'{symbol}' not supported between instances of {names}")
+    raise DTypeError(f"unsupported operand type(s) for {symbol}: {names}")
 
 
 def inplace_method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,28 +103,36 @@ class TensorMethods:
     # `==` is element by element, so tensors are told apart by identity.
     __hash__ = object.__hash__
 
-    __add__, __radd__ = operator_method(arithmetic.add_op), reflected_method(arithmetic.add_op)
-    __sub__, __rsub__ = operator_method(arithmetic.subtract_op), reflected_method(arithmetic.subtract_op)
-    __mul__, __rmul__ = operator_method(arithmetic.multiply_op), reflected_method(arithmetic.multiply_op)
-    __truediv__ = operator_method(arithmetic.divide_op, float_operands)
+    __add__, __radd__ = operator_method(arithmetic.add_op, "+", "__radd__"), reflected_method(arithmetic.add_op)
+    __sub__ = operator_method(arithmetic.subtract_op, "-", "__rsub__")
+    __rsub__ = reflected_method(arithmetic.subtract_op)
+    __mul__ = operator_method(arithmetic.multiply_op, "*", "__rmul__")
+    __rmul__ = reflected_method(arithmetic.multiply_op)
+    __truediv__ = operator_method(arithmetic.divide_op, "/", "__rtruediv__", float_operands)
     __rtruediv__ = reflected_method(arithmetic.divide_op, float_operands)
-    __floordiv__ = operator_method(arithmetic.floor_divide_op)
+    __floordiv__ = operator_method(arithmetic.floor_divide_op, "//", "__rfloordiv__")
     __rfloordiv__ = reflected_method(arithmetic.floor_divide_op)
-    __mod__, __rmod__ = operator_method(arithmetic.mod_op), reflected_method(arithmetic.mod_op)
-    __matmul__, __rmatmul__ = operator_method(products.matmul_op), reflected_method(products.matmul_op)
-    __and__, __rand__ = operator_method(logical.bitwise_and_op), reflected_method(logical.bitwise_and_op)
-    __or__, __ror__ = operator_method(logical.bitwise_or_op), reflected_method(logical.bitwise_or_op)
-    __xor__, __rxor__ = operator_method(logical.bitwise_xor_op), reflected_method(logical.bitwise_xor_op)
-    __lt__, __le__ = operator_method(comparison.less_than_op), operator_method(comparison.less_equal_op)
-    __gt__, __ge__ = operator_method(comparison.greater_than_op), operator_method(comparison.greater_equal_op)
-    __eq__ = operator_method(comparison.equal_op)
-    __ne__ = operator_method(comparison.not_equal_op)
+    __mod__, __rmod__ = operator_method(arithmetic.mod_op, "%", "__rmod__"), reflected_method(arithmetic.mod_op)
+    __matmul__ = operator_method(products.matmul_op, "@", "__rmatmul__")
+    __rmatmul__ = reflected_method(products.matmul_op)
+    __and__ = operator_method(logical.bitwise_and_op, "&", "__rand__")
+    __rand__ = reflected_method(logical.bitwise_and_op)
+    __or__ = operator_method(logical.bitwise_or_op, "|", "__ror__")
+    __ror__ = reflected_method(logical.bitwise_or_op)
+    __xor__ = operator_method(logical.bitwise_xor_op, "^", "__rxor__")
+    __rxor__ = reflected_method(logical.bitwise_xor_op)
+    __lt__ = operator_method(comparison.less_than_op, "<", "__gt__")
+    __le__ = operator_method(comparison.less_equal_op, "<=", "__ge__")
+    __gt__ = operator_method(comparison.greater_than_op, ">", "__lt__")
+    __ge__ = operator_method(comparison.greater_equal_op, ">=", "__le__")
+    # Of things that cannot be compared Python says that they are not equal.
+    __eq__, __ne__ = reflected_method(comparison.equal_op), reflected_method(comparison.not_equal_op)
 
     def __pow__(self, other: Any) -> Any:
         try:
             return arithmetic.pow(self, other)
         except DTypeError:
-            return NotImplemented
+            return _left_to(other, "__rpow__", self, "** or pow()")
 
     def __rpow__(self, other: Any) -> Any:
         try:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import as_array
+from d2s.core.arrays import as_array, several_elements
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, as_dtype, is_floating, spec_of
 from d2s.errors import (
     DTypeError,
+    LeafError,
     Location,
     ShapeError,
     TracingError,
@@ -277,9 +278,7 @@ class StaticInterpreter(HookPoints):
     def assign_version(self, variable: Variable, new: Variable) -> None:
         """An in-place write to `variable`, whose result is `new`."""
         if self.is_leaf(variable.value) and not variable.stop_gradient and state.grad_enabled:
-            raise ValueError(
-                f"Leaf Tensor ({variable.name}) that doesn't stop gradient can't use inplace strategy."
-            )
+            raise LeafError(f"Leaf Tensor ({variable.name}) that doesn't stop gradient can't use inplace strategy.")
         writer = self.definitions.get(new.value)
         if writer is not None and state.grad_enabled:
             self.program.overwritten[variable.value] = writer[0]
@@ -299,20 +298,18 @@ class StaticInterpreter(HookPoints):
         out = self.new_value("size", None, kind=int)
         return ObjectVariable(self, self.emit("size", (value,), (out,), {"axis": axis}).outputs[0])
 
-    def item_value(self, variable: Variable, *index: int) -> Value:
-        """The single element of a tensor as Python number."""
+    def item_value(self, variable: Variable, *index: int, use: str = "item()") -> Value:
+        """The single element of a tensor as Python number, for `use`."""
+        shape = variable.spec.shape
+        if not index and math.prod(size for size in shape if isinstance(size, int)) != 1:
+            raise ShapeError(several_elements(shape, use))
         kind = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[variable.dtype.kind]
         out = self.new_value("item", None, kind=kind)
-        return self.emit("item", (self.bound(variable),), (out,), {"index": index}).outputs[0]
+        return self.emit("item", (self.bound(variable),), (out,), {"index": index, "use": use}).outputs[0]
 
-    def truth_of(self, symbol: Variable | ObjectVariable) -> Value:
+    def truth_of(self, symbol: Variable | ObjectVariable, use: str = "bool()") -> Value:
         """What a condition on `symbol` tests: a Python object; of a tensor, its one element."""
-        if isinstance(symbol, ObjectVariable):
-            return self.object_value(symbol)
-        shape = symbol.spec.shape
-        if math.prod(size for size in shape if isinstance(size, int)) != 1:
-            raise ShapeError(f"bool() of a tensor needs exactly one element, got shape {list(shape)}")
-        return self.item_value(symbol)
+        return self.object_value(symbol) if isinstance(symbol, ObjectVariable) else self.item_value(symbol, use=use)
 
     def scalar_of(self, variable: Variable, name: str, *index: int) -> ObjectVariable:
         """`variable.item()` as symbolic number."""

@@ -14,15 +14,27 @@ from d2s.static.program import Block, Operator, Value, values_in
 from d2s.static.runtime import RUNTIME
 from d2s.static.writers import INDENT, WRITERS
 
+# Attribute of a generated function that holds its Source.
+SOURCE = "__d2s_source__"
+
 
 class Source:
-    """The text of one generated function and the objects its names stand for."""
+    """The text of one generated function and the objects its names stand for.
+
+    Attributes
+    ----------
+    locations : dict of int to Operator
+        What stands on each line.
+    operands : dict of int to str
+        For lines that compute: an expression for the inputs and attributes, to explain a failure.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.lines: list[str] = []
         self.namespace: dict[str, Any] = {"np": np}
         self.locations: dict[int, Operator] = {}
+        self.operands: dict[int, str] = {}
 
     @property
     def text(self) -> str:
@@ -196,6 +208,9 @@ class FunctionWriter:
         else:
             assert operator.op is not None, operator.kind
             self.assign(operator, self.call(operator.op, operator))
+        if operator.op is not None or operator.kind == "item":
+            inputs = f"[{', '.join(map(self.name, operator.inputs))}]"
+            self.source.operands[len(self.source.lines)] = f"{inputs}, {self.expression(dict(operator.attrs))}"
 
     def last_uses(self, block: Block) -> dict[int, list[Value]]:
         """For each position: arrays made in this block, or saved for it, that nothing after that operator reads."""

@@ -7,7 +7,6 @@ import dataclasses
 import functools
 import itertools
 import linecache
-import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -15,16 +14,14 @@ from typing import Any
 import numpy as np
 
 from d2s.core.spec import TensorSpec
-from d2s.errors import D2SError, GradientError
+from d2s.errors import GradientError
 from d2s.static.arrivals import count_source
 from d2s.static.backward import BackwardPlan, append_backward, saved_values
-from d2s.static.codegen import Source, backward_source, forward_source
+from d2s.static.codegen import SOURCE, Source, backward_source, forward_source
 from d2s.static.dependencies import Dependencies, dependencies_of_outputs
 from d2s.static.program import Block, Operator, Program, Value
 
 _numbers = itertools.count()
-# Attribute of a generated function that holds its Source.
-_SOURCE = "__d2s_source__"
 
 # Called with every Program before it is compiled, and with every backward of it; the test suite puts `verify` here.
 FORWARD_CHECKS: list[Callable[[Program], None]] = []
@@ -218,25 +215,10 @@ def load(source: Source, name: str) -> Callable[..., Any]:
     namespace = dict(source.namespace)
     exec(code, namespace)
     function = namespace[source.name]
-    function.__dict__[_SOURCE] = source
+    function.__dict__[SOURCE] = source
     weakref.finalize(function.__code__, linecache.cache.pop, file, None).atexit = False
     result: Callable[..., Any] = function
     return result
 
 
-def note_user_line(error: BaseException, function: Any) -> None:
-    """Add to an error raised in generated code the user's line that the statement came from."""
-    if isinstance(error, D2SError) or error.__traceback__ is None:
-        return
-    code = function.__code__
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        if frame.f_code is code:
-            operator = function.__dict__[_SOURCE].locations.get(line)
-            # An error of the user's own `raise` brings its traceback along.
-            if operator is not None and operator.location is not None and operator.kind != "raise":
-                place = operator.location
-                error.add_note(f'  File "{place.file}", line {place.line}, in the static function')
-            return
-
-
-__all__ = ["Compiled", "load", "note_user_line", "saved_values"]
+__all__ = ["Compiled", "load", "saved_values"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from d2s.errors import ProgramError
+from d2s.errors import DTypeError, ProgramError
 from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import Variable
 
@@ -48,7 +48,7 @@ class HookPoints:
     def registration(self, variable: Variable, hook: Any) -> Value:
         """Record the registration of a gradient hook on the value that `variable` names; its handle."""
         if not callable(hook):
-            raise TypeError(f"a gradient hook must be callable, got {type(hook).__name__}")
+            raise DTypeError(f"a gradient hook must be callable, got {type(hook).__name__}")
         value = self.bound(variable)
         handle = self.new_value("handle", None)
         template = self.lower(hook)

@@ -67,7 +67,7 @@ KINDS: dict[str, Kind] = {
     # Between tensors and Python objects.
     "constant": Kind("t", "t", "a tensor that is known while the Program is built", alike=0),
     "size": Kind("t", "o", "size of one axis", attrs=("axis",)),
-    "item": Kind("t", "o", "one element as Python number", attrs=("index",)),
+    "item": Kind("t", "o", "one element as Python number", attrs=("index", "use")),
     "array_of": Kind("t", "o", "the NumPy array of a tensor"),
     "to_array": Kind("o", "t", "a 0-d tensor of a Python number", attrs=("dtype",)),
     "materialise": Kind("t", "o", "the Tensor object of a value: the caller's own, or one made in this run"),

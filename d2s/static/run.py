@@ -15,7 +15,8 @@ from d2s.static.backward import saved_values
 from d2s.static.codegen import FunctionWriter
 from d2s.static.declaration import is_initialized
 from d2s.static.default_programs import default_main_program
-from d2s.static.executor import load, note_user_line
+from d2s.static.executor import load
+from d2s.static.failures import in_the_users_terms
 from d2s.static.graph import GraphInterpreter, spec_text
 from d2s.static.program import Block, Operator, Program, Value, values_in
 from d2s.static.variable import Variable
@@ -172,8 +173,10 @@ class _Plan:
             with use_interpreter(default_interpreter()), np.errstate(all="ignore"):
                 found: tuple[Any, ...] = self._function(run, run, *arrays)
         except Exception as error:
-            note_user_line(error, self._function)
-            raise
+            explained = in_the_users_terms(error, self._function)
+            if explained is error:
+                raise
+            raise explained from error
         finally:
             set_grad_mode(before)
         return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, DType, TensorSpec
-from d2s.errors import DTypeError, HookError, TracingError, user_location
+from d2s.errors import DTypeError, HookError, LeafError, TracingError, user_location
 from d2s.ops.methods import TensorMethods
 from d2s.static.program import Value
 
@@ -148,9 +148,9 @@ class Variable(TensorBase, TensorMethods):
 
     def _register_backward_hook(self, hook: Callable[[], Any]) -> Any:
         if not self.is_leaf:
-            raise ValueError("Only can register backward hook for leaf Tensor.")
+            raise LeafError("Only can register backward hook for leaf Tensor.")
         if self.stop_gradient:
-            raise ValueError("Cannot register backward hook on a Tensor that stop gradient.")
+            raise LeafError("Cannot register backward hook on a Tensor that stop gradient.")
         return self.interpreter.method_call(self, "_register_backward_hook", hook)
 
     def retain_grads(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from d2s.errors import LeafError
 from tests.eager.naive import NaiveTape
 
 
@@ -53,7 +54,7 @@ class NaiveTensor:
 
     def _write(self, node):
         if self.box.node.requires and self.is_leaf and self.tape.records:
-            raise ValueError("a leaf has been written")
+            raise LeafError("a leaf has been written")
         self.tape.write(self.box, node, recorded=self.tape.records and node.requires)
 
     def add_(self, other):

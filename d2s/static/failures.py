@@ -1,0 +1,74 @@
+"""What the user is told when generated code fails: the words of eager mode, and the line of the user's program."""
+
+from __future__ import annotations
+
+import traceback
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from d2s.core.arrays import element_of
+from d2s.errors import D2SError, is_user_code
+from d2s.static.codegen import SOURCE, Source
+from d2s.static.program import Operator
+
+
+def in_the_users_terms(error: Exception, function: Any) -> Exception:
+    """
+    The error to raise for one that the generated `function` has raised.
+
+    Parameters
+    ----------
+    error : Exception
+    function : callable
+        What `load` has made of a Program.
+
+    Returns
+    -------
+    Exception
+        Where NumPy refused the operands of an op: what eager mode raises.  An error of d2s that did not come out of
+        the user's own code names the line of the operator.  Any other is the same object, with a note of that line.
+    """
+    code, source = function.__code__, function.__dict__[SOURCE]
+    steps = list(traceback.walk_tb(error.__traceback__))
+    for depth, (frame, line) in enumerate(steps):
+        if frame.f_code is code:
+            operator = source.locations.get(line)
+            # An error of the user's own `raise` brings its traceback along.
+            if operator is None or operator.kind == "raise":
+                return error
+            return _explained(error, operator, [step.f_code for step, _ in steps[depth + 1 :]], frame, line, source)
+    return error
+
+
+def _explained(
+    error: Exception, operator: Operator, below: list[CodeType], frame: FrameType, line: int, source: Source
+) -> Exception:
+    place = operator.location
+    found: Exception | None = error
+    is_the_users = any(map(is_user_code, below))
+    if not isinstance(error, D2SError):
+        # NumPy's own frames lie below.
+        found, is_the_users = _refusal(operator, frame, source.operands.get(line)), False
+    if not isinstance(found, D2SError):
+        if place is not None:
+            error.add_note(f'  File "{place.file}", line {place.line}, in the static function')
+        return error
+    if place is not None and not is_the_users:
+        found.place_at(place)
+    return found
+
+
+def _refusal(operator: Operator, frame: FrameType, operands: str | None) -> Exception | None:
+    """What eager mode says about the arrays that `operator` was run with, if it refuses them."""
+    if operands is None:
+        return None
+    arrays, attrs = eval(operands, frame.f_globals, frame.f_locals)
+    if operator.op is not None:
+        return operator.op.refusal(arrays, attrs)
+    try:
+        element_of(np.asarray(arrays[0]), **attrs)
+    except D2SError as better:
+        return better
+    return None
