@@ -13,8 +13,10 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from d2s.core.interpreter import state
+from d2s.drawing.side_by_side import SideBySide
 from d2s.errors import D2SError, Location, SourceError, UnsupportedSyntaxError
 from d2s.jit.cache import ProgramCache, cache_of
+from d2s.jit.comparison import side_by_side
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.signature import check_arguments
 from d2s.jit.trace import Traced, trace
@@ -24,6 +26,7 @@ from d2s.operators.equality import same_parts
 from d2s.operators.guards import lookup
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Program
+from d2s.transpiler.context import HookReport
 from d2s.transpiler.convert import JIT_PASSES, prepare
 
 # More traces of one function than this are worth a warning.
@@ -218,6 +221,19 @@ class StaticFunction:
     def code(self) -> str:
         """The source after conversion: what the user wrote, with hooks moved and control flow as operators."""
         return prepare(_plain_function(self._function), JIT_PASSES).code
+
+    def hook_report(self) -> list[HookReport]:
+        """What became of each ``register_hook`` call: `line`, `target`, `moved_to` (None: it stayed) and `reason`."""
+        return list(prepare(_plain_function(self._function), JIT_PASSES).hook_report)
+
+    def side_by_side(self) -> SideBySide:
+        """The user's source beside `code`, hooks marked: `.text()` for terminals, `.table()` or `.html()` for pages."""
+        return side_by_side(prepare(_plain_function(self._function), JIT_PASSES))
+
+    def _repr_html_(self) -> str:
+        """User's source and converted code, for notebooks; and the picture of the Program, once there is one."""
+        picture = self.main_program.picture().svg() if len(self._own_cache) else ""
+        return f"{self.side_by_side().table()}\n{picture}"
 
     @property
     def program_cache(self) -> ProgramCache:

@@ -42,7 +42,7 @@ def text_of(program: Program) -> str:
         Every line that defines a value shows its spec; ``hooks=[k]`` there says that registration number `k` of the
         Program, counted from 0 in the order of the text, is on that value.  Lines end with the user's file and line.
     """
-    printer = _Printer(program)
+    printer = Printer(program)
     lines = [f"program {program.name}", *printer.inputs(program.block, "input"), *printer.block(program.block, 1)]
     backward = program.backward
     if backward is not None:
@@ -52,7 +52,7 @@ def text_of(program: Program) -> str:
     return "\n".join(lines)
 
 
-class _Printer:
+class Printer:
     """Gives every value one name for the whole text, although a Program and its backward name theirs apart."""
 
     def __init__(self, program: Program) -> None:
@@ -97,7 +97,7 @@ class _Printer:
 
     def block(self, block: Block, depth: int) -> Iterator[str]:
         for operator in block.operators:
-            where = _place(operator)
+            where = _comment(operator)
             for line in self.lines(operator):
                 yield f"{_INDENT * depth}{line}{self.hooks(operator.outputs)}{where}"
             titles = _BLOCK_TITLES.get(operator.kind, ())
@@ -173,12 +173,16 @@ class _Printer:
         return constant_text(tree)
 
 
-def _place(operator: Operator) -> str:
-    """The user's line as comment; the file without its folder, which differs between machines."""
+def _comment(operator: Operator) -> str:
+    """The user's line as comment."""
+    place = "" if operator.kind == "arrived" else place_of(operator)
+    return f"  # {place}" if place else ""
+
+
+def place_of(operator: Operator) -> str:
+    """The user's ``file:line``, or ""; the file without its folder, which differs between machines."""
     location = operator.location
-    if location is None or operator.kind == "arrived":
-        return ""
-    return f"  # {re.split(_SEPARATORS, location.file)[-1]}:{location.line}"
+    return "" if location is None else f"{re.split(_SEPARATORS, location.file)[-1]}:{location.line}"
 
 
 def _defined_in(block: Block) -> Iterator[Value]:

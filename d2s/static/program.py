@@ -9,11 +9,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.errors import Location
+
+if TYPE_CHECKING:
+    from d2s.static.picture import Picture
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -159,6 +162,22 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<Program {self.name}: {len(self.block.operators)} operators>"
+
+    def picture(self, backward: bool = True) -> Picture:
+        """The Program as a picture: ``program.picture().svg()``, and ``.html()``, ``.mermaid()``, ``.dot()``.
+
+        Parameters
+        ----------
+        backward : bool
+            False leaves its backward out.
+        """
+        from d2s.static.picture import picture_of
+
+        return picture_of(self, backward)
+
+    def _repr_html_(self) -> str:
+        """The picture, for notebooks."""
+        return self.picture().svg()
 
 
 def walk_operators(block: Block) -> Iterator[Operator]:

@@ -1,0 +1,48 @@
+"""Pages of HTML that stand alone: nothing in them is loaded from elsewhere, and no script runs."""
+
+from __future__ import annotations
+
+from html import escape
+
+from d2s.drawing import theme
+from d2s.drawing.graph import Graph
+from d2s.drawing.svg import svg_of
+
+_STYLE = f"""
+body {{ margin: 0; padding: 24px; background: #f6f7f9; color: #1f2937; font: 14px/1.5 system-ui, sans-serif; }}
+h1 {{ font-size: 18px; margin: 0 0 16px; }}
+h2 {{ font-size: 14px; margin: 24px 0 8px; }}
+figure, pre {{ margin: 0; background: #fff; border: 1px solid #dfe3e9; border-radius: 8px; overflow: auto; }}
+pre {{ padding: 12px 16px; font: 12px/1.5 {theme.MONOSPACE}; }}
+.d2s-legend {{ margin: 0 0 12px; }}
+.d2s-legend span {{ display: inline-block; margin: 0 12px 4px 0; font-size: 12px; }}
+.d2s-legend i {{ display: inline-block; width: 11px; height: 11px; margin-right: 5px; border: 1px solid;
+  border-radius: 3px; vertical-align: -1px; }}
+"""
+_LEGEND = {
+    "parameter": "input with gradient", "input": "input, carried value", "op": "op", "hook": "hook",
+    "effect": "effect, Python call", "end": "end", "gradient": "gradient", "port": "value from outside",
+}
+
+
+def page(title: str, body: str, style: str = "") -> str:
+    """A page with `body` (HTML) under its title."""
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<style>{_STYLE}{style}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n"
+    )
+
+
+def page_of_graph(graph: Graph, text: str) -> str:
+    """The picture of a graph above its text form."""
+    used = {node.kind for node in graph.root.nodes()}
+    legend = "".join(
+        f'<span><i style="background:{theme.NODES[kind][0]};border-color:{theme.NODES[kind][1]}"></i>{escape(words)}'
+        "</span>"
+        for kind, words in _LEGEND.items() if kind in used
+    )
+    return page(
+        graph.title,
+        f'<p class="d2s-legend">{legend}</p>\n<figure>{svg_of(graph)}</figure>\n'
+        f"<h2>As text</h2>\n<pre>{escape(text)}</pre>",
+    )

@@ -1,0 +1,156 @@
+"""Pictures of Programs, and code side by side."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import pytest
+
+import d2s
+from d2s.drawing.graph import Group
+from d2s.static.picture import picture_of
+from tests.corpus.register import PROGRAMS
+from tests.modes import test_corpus  # noqa: F401  (fills PROGRAMS)
+from tests.modes.harness import map_leaves
+
+
+def hooked(x, w):
+    y = x * x
+    z = 3 * y
+    y.register_hook(lambda g: g + 1)
+    k = 0
+    while z.sum() < 10:
+        z = z * w
+        k = k + 1
+    if z.mean() > 20:
+        print("big", k)
+        z = z - 1
+    return z
+
+
+def traced(function=hooked):
+    static = d2s.to_static(function)
+    static(d2s.to_tensor([1.0, 2.0], stop_gradient=False), d2s.to_tensor(1.5, stop_gradient=False))
+    return static
+
+
+def groups_by_title(root: Group) -> dict[str, Group]:
+    return {group.title: group for group in root.groups()}
+
+
+def test_the_picture_has_blocks_hooks_and_backward() -> None:
+    graph = picture_of(traced().main_program).graph
+    groups = groups_by_title(graph.root)
+    assert {"program hooked", "while", "test", "body", "if", "then", "backward of hooked"} <= groups.keys()
+    titles = {node.title: node for node in graph.root.nodes()}
+    registered = titles["register_hook"]
+    line = hooked.__code__.co_firstlineno
+    assert (registered.kind, registered.place, registered.lines) == ("hook", f":{line + 3}", ("on multiply",))
+    called = [node for node in groups["backward of hooked"].nodes() if node.title == "call hooks"]
+    assert f":{line + 1}" in {node.place for node in called}
+    then = groups_by_title(groups["program hooked"])["then"]
+    assert any(node.title == "print" and node.kind == "effect" for node in then.nodes())
+    # The dashed edge leads from the value that the hook is on.
+    (edge,) = [edge for edge in graph.edges if edge.kind == "hook"]
+    assert edge.target == registered.key
+    source = next(node for node in graph.root.nodes() if node.key == edge.source)
+    assert (source.title, source.place) == ("multiply", f":{line + 1}")
+    assert {"x.grad", "w.grad"} <= titles.keys()
+
+
+def test_backward_can_be_left_out() -> None:
+    program = traced().main_program
+    titles = [group.title for group in program.picture(backward=False).graph.root.groups()]
+    assert "program hooked" in titles
+    assert not any("backward" in title for title in titles)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, found in PROGRAMS.items() if not found.is_refused))
+def test_every_program_of_the_corpus_has_a_picture(name: str) -> None:
+    found = PROGRAMS[name]
+    static = d2s.to_static(found.make())
+    call = found.calls("tensor")[0]
+    try:
+        static(*map_leaves(call, {}))
+    except Exception:
+        if not len(static.program_cache):
+            pytest.skip("it raises before there is a Program")
+    program = static.main_program
+    picture = program.picture()
+    ET.fromstring(picture.svg())
+    # Whatever has an effect outside is to be seen.
+    for operator in program.all_operators():
+        if operator.kind in ("register_hook", "return", "raise", "py_func", "backward"):
+            assert any(node.title == operator.kind for node in picture.graph.root.nodes())
+    known = {node.key for node in picture.graph.root.nodes()} | {group.key for group in picture.graph.root.groups()}
+    assert {end for edge in picture.graph.edges for end in (edge.source, edge.target)} <= known
+
+
+def test_marks_of_moved_hooks() -> None:
+    def moved(x):
+        y = x * x
+        z = 3 * y
+        y.register_hook(lambda g: g + 1)
+        for t in [y, z]:
+            t.retain_grads(), t.register_hook(lambda g: g * 2)
+        return z
+
+    static = d2s.to_static(moved)
+    first = moved.__code__.co_firstlineno
+    reports = static.hook_report()
+    assert [(report.line - first, report.target) for report in reports] == [(3, "y"), (5, "t")]
+    assert reports[0].moved_to == first + 1
+    assert reports[1].moved_to is None
+    marks = {(row.left_number, row.left_mark) for row in static.side_by_side().rows if row.left_number}
+    assert (first + 3, "hook left") in marks
+    placed = [row for row in static.side_by_side().rows if row.right_mark == "hook placed"]
+    assert [row.right.strip() for row in placed] == ["y.register_hook(lambda g: g + 1)"]
+    text = static.side_by_side().text(100)
+    assert max(map(len, text.splitlines()[:-3])) <= 100
+    assert f"hook on y moves behind line {first + 1}" in text
+    assert "\x1b[" not in text
+    assert "\x1b[35" in static.side_by_side().text(100, colour=True)
+
+
+def test_all_lines_of_both_sides_are_shown_once() -> None:
+    static = d2s.to_static(hooked)
+    rows = static.side_by_side().rows
+    left = [row.left_number for row in rows if row.left_number is not None]
+    assert left == list(range(left[0], left[0] + len(left)))
+    right = [row.right for row in rows if row.right_number is not None]
+    assert right == [line for line in static.code.splitlines() if line.strip()]
+
+
+class _Parser(HTMLParser):
+    """Collects the tags that are open, and what is loaded from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loaded: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.loaded += [name for name, _ in attrs if name in ("src", "href")]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_pages_are_whole_and_stand_alone() -> None:
+    static = traced()
+    for text in (static.side_by_side().html(), static.main_program.picture().html(), static._repr_html_(),
+                 static.main_program._repr_html_()):
+        parser = _Parser()
+        parser.feed(text)
+        assert parser.open == []
+        assert parser.loaded == []
+        assert not re.search(r"<script|@import|url\((?!#)", text)
+
+
+def test_a_function_that_has_not_run_shows_its_code() -> None:
+    assert "<svg" not in d2s.to_static(hooked)._repr_html_()
+    assert "<svg" in traced()._repr_html_()
