@@ -12,7 +12,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from types import CodeType, FrameType
 
 __all__ = [
@@ -38,15 +39,34 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in the user's source: file, line number (from 1), text of the line and column (from 0, if known)."""
+    """A place in the user's source: file, line number (from 1), text of the line and column (from 0, if known).
+
+    Two places are equal if file, line, text and column are; the instruction they were taken from does not count.
+    """
 
     file: str
     line: int
     text: str = ""
     column: int | None = None
+    code: CodeType | None = field(default=None, compare=False, repr=False)
+    instruction: int = field(default=0, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Location, (self.file, self.line, self.text, self.column)
+
+    @property
+    def span(self) -> tuple[int, int, int, int]:
+        """Line, last line, column and last column (in bytes) of the expression; if unknown, of the whole line."""
+        if self.code is not None:
+            found = next(islice(self.code.co_positions(), self.instruction // 2, None), (None,) * 4)
+            line, end_line, column, end_column = found
+            if line is not None and end_line is not None and column is not None and end_column is not None:
+                return line, end_line, column, end_column
+        text = (self.text or linecache.getline(self.file, self.line)).rstrip()
+        return self.line, self.line, len(text) - len(text.lstrip()), len(text.encode())
 
     def excerpt(self) -> str:
         """The place as a block of text: `file:line`, the line itself and, if the column is known, a caret."""
@@ -172,6 +192,10 @@ class ExecutionError(D2SError, RuntimeError):
     """A Program was run in a way that it cannot be run (missing feed, unknown fetch)."""
 
 
+# Which place in the user's source a line of generated code stands for, by the name of the generated file.
+GENERATED: dict[str, dict[int, Location]] = {}
+
+
 def is_user_code(code: CodeType) -> bool:
     """True for code that is not part of the d2s package (generated code counts as d2s)."""
     name = code.co_filename
@@ -188,8 +212,18 @@ def user_frame(frame: FrameType | None = None) -> FrameType | None:
 
 
 def user_location(frame: FrameType | None = None) -> Location | None:
-    """Where in the user's source the program stands now, or None outside any user code."""
-    found = user_frame(frame if frame is not None else sys._getframe(1))
-    if found is None:
-        return None
-    return Location(found.f_code.co_filename, found.f_lineno)
+    """Where in the user's source the program stands now, or None outside any user code.
+
+    While a Program runs that is the line that the operator came from.
+    """
+    found = frame if frame is not None else sys._getframe(1)
+    while found is not None:
+        code = found.f_code
+        if code.co_filename.startswith("<d2s "):
+            place = GENERATED.get(code.co_filename, {}).get(found.f_lineno)
+            if place is not None:
+                return place
+        elif not code.co_filename.startswith(_PACKAGE):
+            return Location(code.co_filename, found.f_lineno, code=code, instruction=found.f_lasti)
+        found = found.f_back  # type: ignore[assignment]
+    return None

@@ -20,6 +20,7 @@ from d2s.jit.comparison import side_by_side
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.signature import check_arguments
 from d2s.jit.trace import Traced, trace
+from d2s.jit.tracebacks import shown
 from d2s.nn.layer import Layer
 from d2s.operators import conversion, policy
 from d2s.operators.equality import same_parts
@@ -140,11 +141,14 @@ class StaticFunction:
             return self.__d2s_inline__(state.current, args, kwargs, bound=True)
         if not _enabled:
             return self._function(*args, **kwargs)
-        bound = self._arguments(args, kwargs)
-        program = self._own_cache.find(bound)
-        if program is None:
-            program = self._trace(bound)
-        return program.run(bound)
+        try:
+            bound = self._arguments(args, kwargs)
+            program = self._own_cache.find(bound)
+            if program is None:
+                program = self._trace(bound)
+            return program.run(bound)
+        except Exception as error:
+            raise shown(error)
 
     def __d2s_inline__(self, tracer: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any], bound: bool = False) -> Any:
         """A call from traced code: the function becomes part of that trace."""

@@ -49,12 +49,16 @@ def if_else(tracer: Tracer, test: Any, body: Callable[[], Any], orelse: Callable
         return body() if tracer.decide(ObjectVariable(tracer, value)) else otherwise()
     before = Heap([body, otherwise], tracer.is_outer)
     mark = Mark(tracer)
+    outcome: Outcome | None
     try:
         outcome = merge_outcomes(
             tracer, value, trace_branch(tracer, body, before), trace_branch(tracer, otherwise, before), before)
     except IteratorAdvanced:
         raise IteratorAdvanced(None if tracer.in_loop else place) from None
     except CannotMerge:
+        # Left before the user's code runs again: its errors would have this one as context.
+        outcome = None
+    if outcome is None:
         # The region around follows both paths to its end.
         mark.undo()
         return body() if tracer.decide(ObjectVariable(tracer, value)) else otherwise()

@@ -52,12 +52,13 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
     """A loop whose test only the run knows, behind `taken_out` turns that stand before it."""
     before, state, mark = Heap([test, body], tracer.is_outer), tracer.state_now(), Mark(tracer)
     tracer.in_loop += 1
+    acts = False
+    # The user's code is never run inside of a handler: its errors would have ours as context.
     try:
         errors, code = _Loop(tracer, test, body).run()
     except _TestActs:
+        acts = True
         _undo(tracer, before, state, mark)
-        _with_test_behind(tracer, test, body)
-        return
     except IteratorAdvanced:
         raise UnsupportedSyntaxError(
             "an iterator made before a loop is advanced in its turns, whose number only the run knows", user_location(),
@@ -75,7 +76,9 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
         return
     finally:
         tracer.in_loop -= 1
-    if tracer.decide(test()):
+    if acts:
+        _with_test_behind(tracer, test, body)
+    elif tracer.decide(test()):
         body()
         _symbolic(tracer, test, body, taken_out + 1)
 
@@ -98,12 +101,16 @@ def _with_test_behind(tracer: Tracer, test: Callable[[], Any], body: Callable[[]
     while_loop(tracer, lambda: going, turn)
 
 
-def _raise_chosen(tracer: Tracer, errors: list[BaseException], code: Any) -> None:
+def _raise_chosen(tracer: Tracer, errors: list[_Raised], code: Any) -> None:
     """Raise the exception with which the loop ended, if any: here it can be caught as in Python."""
-    for number, error in enumerate(errors, 1):
+    for number, (error, trace) in enumerate(errors, 1):
         answer = code == number
         if tracer.decide(answer) if is_symbol(answer) else answer:
-            raise error.with_traceback(None)
+            # Raised on several paths: from the user's line each time.
+            raise error.with_traceback(trace)
+
+
+_Raised: TypeAlias = tuple[BaseException, TracebackType | None]
 
 
 class _TestActs(BaseException):
@@ -118,7 +125,7 @@ class _Loop:
 
     def __init__(self, tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any]) -> None:
         self.tracer = tracer
-        self.errors: list[BaseException] = []
+        self.errors: list[_Raised] = []
         exit_ = 0
 
         def tested() -> Any:
@@ -131,7 +138,7 @@ class _Loop:
             except REFUSALS:
                 raise
             except Exception as error:
-                self.errors.append(error)
+                self.errors.append((error, error.__traceback__))
                 exit_ = len(self.errors)
 
         self.code: Callable[[], Any] = lambda: exit_
@@ -139,7 +146,7 @@ class _Loop:
         self.before = self._heap()
         self.places: dict[Place, Form] = {}
 
-    def run(self) -> tuple[list[BaseException], Any]:
+    def run(self) -> tuple[list[_Raised], Any]:
         """Record the loop; the exceptions of its turns, and what tells which one ended it."""
         for _ in range(MAX_ATTEMPTS):
             if self._attempt():

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.spec import TensorSpec
-from d2s.errors import GradientError
+from d2s.errors import GENERATED, GradientError
 from d2s.static.arrivals import count_source
 from d2s.static.backward import BackwardPlan, append_backward, saved_values
 from d2s.static.codegen import SOURCE, Source, backward_source, forward_source
@@ -216,9 +216,19 @@ def load(source: Source, name: str) -> Callable[..., Any]:
     exec(code, namespace)
     function = namespace[source.name]
     function.__dict__[SOURCE] = source
-    weakref.finalize(function.__code__, linecache.cache.pop, file, None).atexit = False
+    GENERATED[file] = {
+        line: operator.location for line, operator in source.locations.items()
+        # An error of the user's own `raise` brings its traceback along.
+        if operator.location is not None and operator.kind != "raise"
+    }
+    weakref.finalize(function.__code__, _forget, file).atexit = False
     result: Callable[..., Any] = function
     return result
+
+
+def _forget(file: str) -> None:
+    linecache.cache.pop(file, None)
+    GENERATED.pop(file, None)
 
 
 __all__ = ["Compiled", "load", "saved_values"]

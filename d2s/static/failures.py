@@ -28,7 +28,7 @@ def in_the_users_terms(error: Exception, function: Any) -> Exception:
     -------
     Exception
         Where NumPy refused the operands of an op: what eager mode raises.  An error of d2s that did not come out of
-        the user's own code names the line of the operator.  Any other is the same object, with a note of that line.
+        the user's own code names the line of the operator.  Any other is the same object.
     """
     code, source = function.__code__, function.__dict__[SOURCE]
     steps = list(traceback.walk_tb(error.__traceback__))
@@ -52,8 +52,6 @@ def _explained(
         # NumPy's own frames lie below.
         found, is_the_users = _refusal(operator, frame, source.operands.get(line)), False
     if not isinstance(found, D2SError):
-        if place is not None:
-            error.add_note(f'  File "{place.file}", line {place.line}, in the static function')
         return error
     if place is not None and not is_the_users:
         found.place_at(place)

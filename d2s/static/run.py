@@ -19,6 +19,7 @@ from d2s.static.executor import load
 from d2s.static.failures import in_the_users_terms
 from d2s.static.graph import GraphInterpreter, spec_text
 from d2s.static.program import Block, Operator, Program, Value, values_in
+from d2s.static.tracebacks import with_user_lines
 from d2s.static.variable import Variable
 
 
@@ -174,9 +175,11 @@ class _Plan:
                 found: tuple[Any, ...] = self._function(run, run, *arrays)
         except Exception as error:
             explained = in_the_users_terms(error, self._function)
-            if explained is error:
-                raise
-            raise explained from error
+            trace = with_user_lines(error.__traceback__)
+            if explained is not error:
+                raise explained.with_traceback(trace) from None
+            error.__traceback__ = trace
+            raise
         finally:
             set_grad_mode(before)
         return found

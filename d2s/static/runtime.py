@@ -84,7 +84,8 @@ def copy_of_error(error: BaseException) -> BaseException:
 def raise_again(error: BaseException) -> None:
     """Raise a copy of an error that the user's code raised while it was traced, from the user's line."""
     again = copy_of_error(error)
-    again.__cause__, again.__suppress_context__ = error.__cause__, True
+    again.__cause__, again.__context__ = error.__cause__, error.__context__
+    again.__suppress_context__ = error.__suppress_context__
     raise again.with_traceback(error.__traceback__)
 
 

@@ -8,7 +8,7 @@ from types import CodeType, TracebackType
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
-def clean_traceback(trace: TracebackType | None, hidden: str = _HERE) -> TracebackType | None:
+def clean_traceback(trace: TracebackType | None, hidden: str | tuple[str, ...] = _HERE) -> TracebackType | None:
     """
     The traceback without operators, and with one frame per call of a user's function.
 
@@ -19,8 +19,8 @@ def clean_traceback(trace: TracebackType | None, hidden: str = _HERE) -> Traceba
     ----------
     trace : traceback
         Taken from an exception that left a converted function.
-    hidden : str
-        Frames of files whose name starts with this are left out; by default those of the transpiler.
+    hidden : str or tuple of str
+        Frames of files whose name starts with this, or one of these, are left out; by default those of the transpiler.
 
     Returns
     -------
