@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from d2s.jit.concrete import ConcreteProgram
+from d2s.jit.fallback import EagerCall
 
 # Programs that were not used for long make room for new ones.
 MAX_PROGRAMS = 64
@@ -23,7 +24,7 @@ class ProgramCache:
 
     def __init__(self) -> None:
         # Replaced as a whole, so that threads may look while others change it.
-        self._programs: tuple[ConcreteProgram, ...] = ()
+        self._programs: tuple[ConcreteProgram | EagerCall, ...] = ()
         self._changing = threading.Lock()
         self._last: ConcreteProgram | None = None
         self.traces = 0
@@ -32,7 +33,12 @@ class ProgramCache:
         self.numbers: set[tuple[Any, ...]] = set()
 
     def __len__(self) -> int:
-        return len(self._programs)
+        return len(self.concrete_programs())
+
+    @property
+    def has_programs(self) -> bool:
+        """True if something was traced."""
+        return self._last is not None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ProgramCache:
         return ProgramCache()
@@ -40,8 +46,8 @@ class ProgramCache:
     def __reduce__(self) -> tuple[Any, ...]:
         return ProgramCache, ()
 
-    def find(self, args: dict[str, Any]) -> ConcreteProgram | None:
-        """The Program for these arguments, if there is one."""
+    def find(self, args: dict[str, Any]) -> ConcreteProgram | EagerCall | None:
+        """The Program for these arguments, if there is one, or what stands in for it."""
         for position, program in enumerate(self._programs):
             if program.matches(args):
                 if position:
@@ -49,22 +55,23 @@ class ProgramCache:
                 return program
         return None
 
-    def _put_first(self, program: ConcreteProgram) -> None:
+    def _put_first(self, program: ConcreteProgram | EagerCall) -> None:
         with self._changing:
             others = [other for other in self._programs if other is not program]
             self._programs = (program, *others)[:MAX_PROGRAMS]
 
-    def add(self, program: ConcreteProgram) -> None:
-        """Enter a Program."""
+    def add(self, program: ConcreteProgram | EagerCall) -> None:
+        """Enter a Program, or what stands in for it."""
         self._put_first(program)
-        self._last = program
+        if isinstance(program, ConcreteProgram):
+            self._last = program
         self.traces += 1
 
     def note_retrace(self, args: dict[str, Any]) -> str:
         """Why none of the Programs fits, in words; a number that has changed twice becomes an input."""
         if not self._programs:
             return ""
-        change = self._programs[0].traced.guards.broken(args)
+        change = self._programs[0].guards.broken(args)
         if change is None:
             return "grad mode, default dtype, or which arguments are one object changed"
         if change.is_number:
@@ -82,7 +89,7 @@ class ProgramCache:
 
     def concrete_programs(self) -> list[ConcreteProgram]:
         """All Programs."""
-        return list(self._programs)
+        return [program for program in self._programs if isinstance(program, ConcreteProgram)]
 
     def clear(self) -> None:
         """Forget all Programs."""
@@ -92,7 +99,7 @@ class ProgramCache:
 def cache_of(instance: Any, function: Callable[..., Any]) -> ProgramCache:
     """The cache of `function` for one object; it lives in the object, so it goes with it."""
     holder = getattr(instance, "__dict__", None)
-    if holder is None:
+    if holder is None or isinstance(instance, type):
         return _slotted.setdefault(instance, {}).setdefault(function, ProgramCache())
     caches = holder.get(_CACHES)
     if caches is None:

@@ -26,6 +26,7 @@ class ConcreteProgram:
 
     def __init__(self, traced: Traced, grad_mode: bool) -> None:
         self.traced = traced
+        self.guards = traced.guards
         self.grad_mode = grad_mode
         self.dtype = default_dtype()
         self._check = traced.guards.live_check()

@@ -6,26 +6,30 @@ import copy
 import functools
 import inspect
 import logging
+import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Any
 
 from d2s.core.interpreter import state
 from d2s.drawing.side_by_side import SideBySide
-from d2s.errors import D2SError, Location, SourceError, UnsupportedSyntaxError
+from d2s.errors import D2SError, SourceError
 from d2s.jit.cache import ProgramCache, cache_of
 from d2s.jit.comparison import side_by_side
 from d2s.jit.concrete import ConcreteProgram
+from d2s.jit.fallback import EagerCall, tell
 from d2s.jit.signature import check_arguments
+from d2s.jit.symbolic_call import SymbolicCall
 from d2s.jit.trace import Traced, trace
-from d2s.jit.tracebacks import shown
+from d2s.jit.tracebacks import show_user_lines
 from d2s.nn.layer import Layer
-from d2s.operators import conversion, policy
 from d2s.operators.equality import same_parts
-from d2s.operators.guards import lookup
+from d2s.operators.guards import GuardSet
+from d2s.operators.region import REFUSALS
 from d2s.operators.tracer import Tracer
+from d2s.static.input_spec import InputSpec
 from d2s.static.program import Program
 from d2s.transpiler.context import HookReport
 from d2s.transpiler.convert import JIT_PASSES, prepare
@@ -55,15 +59,17 @@ class StaticFunction:
     __qualname__: str
 
     def __init__(
-        self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None, **options: Any
+        self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None, full_graph: bool = True
     ) -> None:
         self._function = function
         self._input_spec = input_spec
         self._instance = instance
-        self._options = options
+        self._full_graph = full_graph
+        # Why it is never traced, if so: calls run eagerly.
+        self.refusal: D2SError | None = None
         self._own_cache = ProgramCache()
+        self._specified: ConcreteProgram | None = None
         self._lock = threading.RLock()
-        self._training: bool | None = None
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self._look()
@@ -124,10 +130,15 @@ class StaticFunction:
             other._instance = copy.deepcopy(self._instance, memo)
         return other
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...] | str:
+        from d2s.jit.decorators import bound_again, static_again
+
+        if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self:
+            # Decorated where it is defined.
+            return str(self.__qualname__)
         if self._instance is not None:
-            return _bound_again, (self._function.__name__, self._instance)
-        return _static_again, (self._function, self._input_spec)
+            return bound_again, (self._function.__name__, self._instance, self._input_spec, self._full_graph)
+        return static_again, (self._function, self._input_spec, self._full_graph)
 
     def __repr__(self) -> str:
         return f"<StaticFunction {self._function.__qualname__} with {len(self._own_cache)} programs>"
@@ -139,7 +150,7 @@ class StaticFunction:
             args = (self._instance, *args)
         if isinstance(state.current, Tracer):
             return self.__d2s_inline__(state.current, args, kwargs, bound=True)
-        if not _enabled:
+        if not _enabled or self.refusal is not None:
             return self._function(*args, **kwargs)
         try:
             bound = self._arguments(args, kwargs)
@@ -148,7 +159,8 @@ class StaticFunction:
                 program = self._trace(bound)
             return program.run(bound)
         except Exception as error:
-            raise shown(error)
+            show_user_lines(error)
+            raise
 
     def __d2s_inline__(self, tracer: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any], bound: bool = False) -> Any:
         """A call from traced code: the function becomes part of that trace."""
@@ -187,7 +199,7 @@ class StaticFunction:
         found.apply_defaults()
         return found.arguments
 
-    def _trace(self, bound: dict[str, Any]) -> ConcreteProgram:
+    def _trace(self, bound: dict[str, Any]) -> ConcreteProgram | EagerCall:
         cache = self._own_cache
         with self._lock:
             cached = cache.find(bound)
@@ -202,11 +214,19 @@ class StaticFunction:
                     "pass what changes as a Tensor, or give an input_spec",
                     RuntimeWarning, stacklevel=3,
                 )
-            program = ConcreteProgram(self._traced(bound), state.grad_enabled)
+            program: ConcreteProgram | EagerCall
+            guards = GuardSet()
+            try:
+                program = ConcreteProgram(self._traced(bound, guards), state.grad_enabled)
+            except REFUSALS as refusal:
+                if self._full_graph:
+                    raise
+                tell(self.__qualname__, refusal)
+                program = EagerCall(self._function, self._signature, guards, state.grad_enabled)
             cache.add(program)
             return program
 
-    def _traced(self, bound: dict[str, Any]) -> Traced:
+    def _traced(self, bound: dict[str, Any], guards: GuardSet) -> Traced:
         """A trace in which numbers that keep changing are inputs, unless they steer Python."""
         cache = self._own_cache
         arguments = (self._function, self._signature, bound, self.__name__)
@@ -217,22 +237,22 @@ class StaticFunction:
                 # Tracing has no effects; an error that the numbers did not cause comes again.
                 cache.numbers.clear()
                 cache.changed.clear()
-        return trace(*arguments)
+        return trace(*arguments, guards=guards)
 
     # --- looking -----------------------------------------------------------------------------------------------
 
     @property
     def code(self) -> str:
         """The source after conversion: what the user wrote, with hooks moved and control flow as operators."""
-        return prepare(_plain_function(self._function), JIT_PASSES).code
+        return prepare(plain_function(self._function), JIT_PASSES).code
 
     def hook_report(self) -> list[HookReport]:
         """What became of each ``register_hook`` call: `line`, `target`, `moved_to` (None: it stayed) and `reason`."""
-        return list(prepare(_plain_function(self._function), JIT_PASSES).hook_report)
+        return list(prepare(plain_function(self._function), JIT_PASSES).hook_report)
 
     def side_by_side(self) -> SideBySide:
         """The user's source beside `code`, hooks marked: `.text()` for terminals, `.table()` or `.html()` for pages."""
-        return side_by_side(prepare(_plain_function(self._function), JIT_PASSES))
+        return side_by_side(prepare(plain_function(self._function), JIT_PASSES))
 
     def _repr_html_(self) -> str:
         """User's source and converted code, for notebooks; and the picture of the Program, once there is one."""
@@ -246,8 +266,13 @@ class StaticFunction:
 
     @property
     def concrete_program(self) -> ConcreteProgram:
-        """The Program traced last."""
-        return self._own_cache.last()
+        """The Program traced last; before any call that for the `input_spec`, if there is one."""
+        if self._own_cache.has_programs or self._input_spec is None:
+            return self._own_cache.last()
+        if self._specified is None:
+            specs = self._input_spec
+            self._specified = self._symbolic(specs if isinstance(specs, list | tuple) else [specs], {})
+        return self._specified
 
     @property
     def main_program(self) -> Program:
@@ -255,11 +280,50 @@ class StaticFunction:
         return self.concrete_program.main_program
 
     def get_concrete_program(self, *args: Any, **kwargs: Any) -> ConcreteProgram:
-        """The Program for these arguments; traced if need be, not run."""
+        """The Program for these arguments; traced if need be, not run.
+
+        With an `InputSpec` among the arguments it is a Program to look at, with the sizes that the specs leave open.
+
+        Raises
+        ------
+        UnsupportedSyntaxError, TracingError
+            If the function cannot become a graph.
+        """
+        if any(map(_holds_spec, (args, kwargs))):
+            return self._symbolic(args, kwargs)
         if self._instance is not None:
             args = (self._instance, *args)
         bound = self._arguments(args, kwargs)
-        return self._own_cache.find(bound) or self._trace(bound)
+        program = self._own_cache.find(bound) or self._trace(bound)
+        if isinstance(program, EagerCall):
+            # Once more for the error that says why.
+            return ConcreteProgram(self._traced(bound, GuardSet()), state.grad_enabled)
+        return program
+
+    def _symbolic(self, specs: Sequence[Any], named: dict[str, Any]) -> ConcreteProgram:
+        call = SymbolicCall(self._signature, specs, self._instance, self.__name__, named)
+        return ConcreteProgram(trace(self._function, self._signature, call.bound, self.__name__), state.grad_enabled)
+
+    def train(self) -> None:
+        """Training mode; it belongs to Layers, a plain function has none.
+
+        Raises
+        ------
+        RuntimeError
+            If this is a method of a Layer that is in the other mode: call `train()` of the Layer.
+        """
+        self._check_mode(True)
+
+    def eval(self) -> None:
+        """Evaluation mode; see `train`."""
+        self._check_mode(False)
+
+    def _check_mode(self, training: bool) -> None:
+        instance = self._instance
+        if isinstance(instance, Layer) and instance.training is not training:
+            name = "train" if training else "eval"
+            raise RuntimeError(
+                f"{self.__qualname__} is a method of a Layer: call {name}() of the {type(instance).__name__}")
 
     @property
     def inputs(self) -> list[Any]:
@@ -272,94 +336,16 @@ class StaticFunction:
         return self.concrete_program.outputs
 
 
-def _plain_function(function: Callable[..., Any]) -> FunctionType:
+def plain_function(function: Callable[..., Any]) -> FunctionType:
+    """`function`, if it was made by ``def`` or ``lambda``."""
     if not isinstance(function, FunctionType):
         raise SourceError(f"{function!r} has no Python source")
     return function
 
 
-def _bound_again(name: str, instance: Any) -> Any:
-    return to_static(MethodType(getattr(type(instance), name), instance))
-
-
-def _static_again(function: Any, input_spec: Any) -> StaticFunction:
-    return StaticFunction(function, input_spec)
-
-
-def to_static(
-    function: Any = None, input_spec: Any = None, build_strategy: Any = None, backend: Any = None, *,
-    full_graph: bool = True, **kwargs: Any,
-) -> Any:
-    """Convert a function, method or Layer to static mode; also a decorator, bare or called.
-
-    Parameters
-    ----------
-    function : callable or Layer
-        A Python function or method, `functools.partial` of one, or a Layer (its `forward` is converted in place).
-    input_spec : list of InputSpec, optional
-        What the arguments must be like.
-    build_strategy, backend : optional
-        Accepted for compatibility; there is one backend.
-    full_graph : bool
-        True: all of it becomes one graph, or a clear error.
-
-    Returns
-    -------
-    StaticFunction, or the Layer itself
-
-    Raises
-    ------
-    SourceError
-        If the source of the function cannot be found.
-    """
-    options = {"input_spec": input_spec, "full_graph": full_graph}
-    if function is None:
-        return functools.partial(to_static, **options)
-    if isinstance(function, StaticFunction):
-        return function
-    if isinstance(function, Layer):
-        if not isinstance(function.forward, StaticFunction):
-            function.forward = to_static(function.forward, **options)  # type: ignore[method-assign]
-        return function
-    if isinstance(function, classmethod | staticmethod):
-        return type(function)(to_static(function.__func__, **options))
-    if isinstance(function, MethodType):
-        return StaticFunction(_with_source(function.__func__), **options)._bound_to(function.__self__)
-    if isinstance(function, functools.partial):
-        return functools.partial(to_static(function.func, **options), *function.args, **function.keywords)
-    if isinstance(function, FunctionType):
-        return StaticFunction(_with_source(function), **options)
-    method = None if isinstance(function, type) else lookup(type(function), "__call__")
-    if isinstance(method, FunctionType):
-        return StaticFunction(_with_source(method), **options)._bound_to(function)
-    raise SourceError(
-        f"to_static needs a Python function, method, partial or Layer, got {type(function).__name__}: {function!r}")
-
-
-def _with_source(function: Any) -> FunctionType:
-    """`function`, once it is sure that its source can be read."""
-    plain = _plain_function(function)
-    if inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain):
-        raise UnsupportedSyntaxError(
-            f"`async def {plain.__name__}` cannot become a graph",
-            Location(plain.__code__.co_filename, plain.__code__.co_firstlineno),
-            "Convert a plain function that it calls.",
-        )
-    if conversion.prepared_for_tracing(plain) is None:
-        # Read it again for the error that says why.
-        prepare(plain)
-        raise SourceError(f"the source of {plain.__qualname__} cannot be found")
-    return plain
-
-
-def not_to_static(function: Any = None) -> Any:
-    """Keep a function eager: when a static function calls it, it runs as it is, on every run."""
-    if function is None:
-        return not_to_static
-    if isinstance(function, FunctionType):
-        policy.keep_eager(function)
-        return function
-    if isinstance(function, MethodType):
-        policy.keep_eager(function.__func__)  # type: ignore[arg-type]
-        return function
-    raise D2SError(f"not_to_static needs a function, got {type(function).__name__}")
+def _holds_spec(tree: Any) -> bool:
+    if isinstance(tree, list | tuple):
+        return any(map(_holds_spec, tree))
+    if isinstance(tree, dict):
+        return any(map(_holds_spec, tree.values()))
+    return isinstance(tree, InputSpec)

@@ -40,14 +40,18 @@ class Symbol(TensorBase):
 class SymbolicCall:
     """The arguments of a call that fits some specs: symbols in the place of tensors."""
 
-    def __init__(self, signature: inspect.Signature, specs: Sequence[Any], instance: Any, name: str) -> None:
+    def __init__(
+        self, signature: inspect.Signature, specs: Sequence[Any], instance: Any, name: str,
+        named: dict[str, Any] | None = None,
+    ) -> None:
         self.symbols: list[Symbol] = []
         parameters = list(signature.parameters.values())
         self._first = 0 if instance is None else 1
         self._trees: list[tuple[str, Any]] = []
         args = [self._symbolic(spec) for spec in specs]
         try:
-            found = signature.bind(*([] if instance is None else [instance]), *args)
+            keywords = {key: self._symbolic(spec) for key, spec in (named or {}).items()}
+            found = signature.bind(*([] if instance is None else [instance]), *args, **keywords)
         except TypeError as error:
             raise GuardError(
                 f"input_spec has {len(specs)} entries, which does not fit {name}{signature}: {error}") from error

@@ -45,22 +45,25 @@ class Traced:
 
 def trace(
     function: Callable[..., Any], signature: inspect.Signature, bound: dict[str, Any], name: str,
-    numbers: frozenset[tuple[Any, ...]] = frozenset(),
+    numbers: frozenset[tuple[Any, ...]] = frozenset(), guards: GuardSet | None = None,
 ) -> Traced:
     """Trace `function` for the arguments `bound` (by parameter name).
 
-    `numbers` holds the identities of paths at which Python numbers are inputs of the Program.
+    `numbers` holds the identities of paths at which Python numbers are inputs of the Program; `guards`, if given,
+    is filled with what the trace reads, also if it comes to no end.
     """
-    return _compiled(record(function, signature, bound, name, numbers))
+    return _compiled(record(function, signature, bound, name, numbers, guards))
 
 
 def record(
     function: Callable[..., Any], signature: inspect.Signature, bound: dict[str, Any], name: str,
-    numbers: frozenset[tuple[Any, ...]] = frozenset(),
+    numbers: frozenset[tuple[Any, ...]] = frozenset(), guards: GuardSet | None = None,
 ) -> Tracer:
     """The tracer that has recorded a call: it holds the Program, not compiled, and where its inputs are found."""
     program = Program(name)
     tracer = Tracer(program, numbers)
+    if guards is not None:
+        tracer.guards = guards
     assert isinstance(function, FunctionType)
     converted = conversion.converted_for_tracing(function)
     assert converted is not None

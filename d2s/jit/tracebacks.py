@@ -22,14 +22,14 @@ def show_internal_frames(enable: bool = True) -> None:
     _shows_all = bool(enable)
 
 
-def shown(error: BaseException) -> BaseException:
-    """`error`, its traceback and those of its causes with the user's frames only."""
-    if not _shows_all:
-        seen: set[int] = set()
-        part: BaseException | None = error
-        while part is not None and id(part) not in seen:
-            seen.add(id(part))
-            # If nothing of the user is in it, the error is in d2s.
-            part.__traceback__ = clean_traceback(with_user_lines(part.__traceback__), _HIDDEN) or part.__traceback__
-            part = part.__cause__ or (None if part.__suppress_context__ else part.__context__)
-    return error
+def show_user_lines(error: BaseException) -> None:
+    """Leave only the user's frames in the tracebacks of `error` and its causes."""
+    if _shows_all:
+        return
+    seen: set[int] = set()
+    part: BaseException | None = error
+    while part is not None and id(part) not in seen:
+        seen.add(id(part))
+        # If nothing of the user is in it, the error is in d2s.
+        part.__traceback__ = clean_traceback(with_user_lines(part.__traceback__), _HIDDEN) or part.__traceback__
+        part = part.__cause__ or (None if part.__suppress_context__ else part.__context__)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, user_location
-from d2s.operators import access, native
+from d2s.operators import access, native, places
 from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
@@ -220,4 +221,5 @@ MEANING: dict[Any, Callable[..., Any]] = {
     filter: _mapping(filter), sorted: _mapping(sorted), min: _mapping(min), max: _mapping(max),
     zip: _over(zip), enumerate: _over(enumerate), list: _over(list), tuple: _over(tuple), set: _over(set),
     reversed: _over(reversed), iter: _over(iter), dict: _over(dict), frozenset: _over(frozenset),
+    warnings.warn: places.warn, breakpoint: places.stop_in_debugger,
 }

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import weakref
+from collections.abc import Callable
 from types import FunctionType
 
 from d2s.errors import SourceError
 from d2s.operators.interface import TraceOperators
 from d2s.transpiler.convert import JIT_PASSES, Prepared, prepare
 
+logger = logging.getLogger("d2s.jit")
+
 _prepared: dict[int, Prepared | SourceError] = {}
+# Called with each function that is traced for the first time since it was set.
+_show: Callable[[FunctionType], None] | None = None
+_shown: weakref.WeakSet[FunctionType] = weakref.WeakSet()
+
+
+def show_converted(show: Callable[[FunctionType], None] | None) -> None:
+    """Call `show` with each function that is converted and traced from now on, once."""
+    global _show
+    _show = show
+    _shown.clear()
 
 
 def prepared_for_tracing(fn: FunctionType) -> Prepared | None:
@@ -20,6 +34,7 @@ def prepared_for_tracing(fn: FunctionType) -> Prepared | None:
     if found is None:
         try:
             found = prepare(fn, JIT_PASSES, instrument=True)
+            _log(fn, found)
         except SourceError as error:
             found = error
         _prepared[id(code)] = found
@@ -32,7 +47,18 @@ def converted_for_tracing(fn: FunctionType) -> FunctionType | None:
     prepared = prepared_for_tracing(fn)
     if prepared is None:
         return None
+    if _show is not None and fn not in _shown:
+        _shown.add(fn)
+        _show(fn)
     operators = TraceOperators(fn, prepared.nested)
     function = prepared.load(fn, operators).function
     function.__dict__["__d2s_converted__"] = True
     return function
+
+
+def _log(fn: FunctionType, prepared: Prepared) -> None:
+    file, name = fn.__code__.co_filename, fn.__qualname__
+    logger.debug("%s (%s:%d) is converted", name, file, fn.__code__.co_firstlineno)
+    for report in prepared.hook_report:
+        what = "stays" if report.moved_to is None else f"moves behind line {report.moved_to}"
+        logger.debug("%s: the hook on %s in line %d %s (%s)", name, report.target, report.line, what, report.reason)

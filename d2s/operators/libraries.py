@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
+import logging
 import math
 from collections import deque
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import policy
+from d2s.operators import places, policy
 from d2s.operators.equality import is_plain
 from d2s.operators.tracer import Tracer
 from d2s.static.runtime import check_contents, contents_of
@@ -211,6 +212,10 @@ _IN_PLACE = frozenset({"iadd", "iconcat", "imul", "iand", "ior", "ixor", "isub"}
 def call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A Python function of the standard library or of an installed package."""
     module = policy.module_of(func)
+    if func is logging.getLogger and not holds_objects(args):
+        return func(*args, **kwargs)
+    if module == "pdb" and func.__name__ == "set_trace":
+        return places.stop_in_debugger(tracer, **kwargs)
     if module in PURE and func.__name__ not in _EFFECTS_IN_PURE:
         if holds_objects(args) or holds_objects(kwargs):
             return run_later(tracer, func, args, kwargs)
@@ -241,16 +246,23 @@ def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
             if tracer.is_outer(arg):
                 tracer.changed(arg)
         tracer.anything_may_change()
-    return None if func in _GIVES_NONE or policy.module_of(func) in ("logging", "warnings") else result
+    return None if _gives_nothing(func) else result
 
 
-_GIVES_NONE = (print, setattr, delattr)
+def _gives_nothing(func: Any) -> bool:
+    return func in (print, setattr, delattr) or (policy.module_of(func) == "logging" and func.__name__ in _LOG)
+
+
+_LOG = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
 
 
 def run_later(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObjectVariable:
     """A call that is an effect of the Program."""
     tracer.effects += 1
-    kind = _RESULTS.get((policy.module_of(func), getattr(func, "__name__", "")))
+    module = policy.module_of(func)
+    kind = _RESULTS.get((module, getattr(func, "__name__", "")))
+    if module == "logging":
+        func = places.from_user_line(func)
     return tracer.python_call(func, args, kwargs, kind=kind, effect=True)
 
 

@@ -8,8 +8,8 @@ the run without turns and the run with one, and the loop goes on behind it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import CellType
-from typing import Any
+from types import CellType, TracebackType
+from typing import Any, TypeAlias
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import carried

@@ -19,6 +19,7 @@ from d2s.errors import ShapeError, TracingError, UnsupportedSyntaxError, user_lo
 from d2s.operators import policy, views
 from d2s.operators.closures import Lowering
 from d2s.operators.containers import ContainerReader
+from d2s.operators.frames import user_frames
 from d2s.operators.guards import REGISTRIES, Guard, layer_state
 from d2s.operators.run_time import checked_number, set_value, show_retained
 from d2s.operators.sources import Attribute, Constant, Item
@@ -35,6 +36,8 @@ class Tracer(ContainerReader):
         Values of which the gradient is retained.
     lowering : Lowering
         Makes templates of objects and functions that the Program makes anew on each run.
+    outer_frames : int
+        How many frames of the user's functions stand around the trace.
     """
 
     priority = 20
@@ -43,6 +46,7 @@ class Tracer(ContainerReader):
         super().__init__(program, numbers)
         self.retaining: set[Value] = set()
         self.lowering = Lowering(self)
+        self.outer_frames = len(user_frames())
 
     # --- tensors: methods and in-place writes --------------------------------------------------------------------
 

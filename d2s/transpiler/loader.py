@@ -11,7 +11,7 @@ from typing import Any
 
 import gast
 
-from d2s.transpiler.nodes import Node, duplicate
+from d2s.transpiler.nodes import Node, duplicate, is_generated
 from d2s.transpiler.template import constant
 from d2s.transpiler.template import function as make_function
 
@@ -50,9 +50,11 @@ def compile_function(
     outer_names : iterable of str
         Names that the function finds in cells: the user's free names, and operators.
     generated : set of str
-        Names of generated functions; they bear the user's function name instead, so that tracebacks do not show them.
+        Names of generated functions; these and generated lambdas bear the user's function name instead, so that
+        tracebacks do not show them.
     """
     definition = _bare(duplicate(definition))
+    _mark_lambdas(definition)
     if not isinstance(definition, gast.Expr):
         definition.name = "<def>"  # nobody can mean this name: the function's own name stays a global inside it
     # The factory is never run: it only makes the compiler treat the outer names as cells.
@@ -79,6 +81,18 @@ def _bare(definition: Node) -> Node:
     return gast.fix_missing_locations(definition)
 
 
+# The last parameter of generated lambdas, which nobody passes: it tells their code from that of the user's lambdas.
+_MARK = "<generated>"
+
+
+def _mark_lambdas(definition: Node) -> None:
+    for node in gast.walk(definition):
+        if isinstance(node, gast.Lambda) and is_generated(node):
+            mark = gast.Name(id=_MARK, ctx=gast.Param(), annotation=None, type_comment=None)
+            node.args.args.append(gast.copy_location(mark, node))
+            node.args.defaults.append(gast.copy_location(constant(None), node))
+
+
 def _only_code(code: CodeType) -> CodeType:
     (inner,) = (const for const in code.co_consts if isinstance(const, CodeType))
     return inner
@@ -91,7 +105,7 @@ def _renamed(code: CodeType, old: str, new: str, name: str, generated: frozenset
         if isinstance(const, CodeType):
             inner_old = const.co_qualname
             # A generated function is part of the user's function: it bears its name, and adds no level to it.
-            part_of_user = const.co_name in generated or (const.co_name == "<lambda>" and new == "<lambda>")
+            part_of_user = const.co_name in generated or _MARK in const.co_varnames[: const.co_argcount]
             if part_of_user:
                 const = _renamed(const, inner_old, new, name, generated)
             elif inner_old.startswith(old):

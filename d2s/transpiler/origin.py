@@ -34,7 +34,7 @@ def clean_traceback(trace: TracebackType | None, hidden: str | tuple[str, ...] =
         if code.co_filename.startswith(hidden):
             after_operator = True
         else:
-            if after_operator and kept and _is_part_of(code, kept[-1].tb_frame.f_code):
+            if after_operator and kept and is_part_of(code, kept[-1].tb_frame.f_code):
                 kept.pop()
             kept.append(trace)
             after_operator = False
@@ -45,10 +45,6 @@ def clean_traceback(trace: TracebackType | None, hidden: str | tuple[str, ...] =
     return result
 
 
-def _is_part_of(inner: CodeType, outer: CodeType) -> bool:
+def is_part_of(inner: CodeType, outer: CodeType) -> bool:
     """Is `inner` a generated function, or lambda, of the function that `outer` belongs to?"""
-    if inner.co_filename != outer.co_filename:
-        return False
-    if inner.co_qualname == outer.co_qualname:
-        return inner.co_firstlineno > 0 and inner is not outer
-    return inner.co_qualname == outer.co_qualname + ".<locals>.<lambda>"
+    return inner.co_qualname == outer.co_qualname and any(const is inner for const in outer.co_consts)
