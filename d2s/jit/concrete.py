@@ -80,4 +80,4 @@ class ConcreteProgram:
             explained = in_the_users_terms(error, compiled.forward)
             if explained is error:
                 raise
-            raise explained.with_traceback(error.__traceback__) from None
+            raise explained.with_traceback(error.__traceback__) from error

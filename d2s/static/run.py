@@ -177,7 +177,7 @@ class _Plan:
             explained = in_the_users_terms(error, self._function)
             trace = with_user_lines(error.__traceback__)
             if explained is not error:
-                raise explained.with_traceback(trace) from None
+                raise explained.with_traceback(trace) from error
             error.__traceback__ = trace
             raise
         finally:

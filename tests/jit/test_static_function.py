@@ -315,6 +315,13 @@ def branches(x):
     return -x
 
 
+BRANCHES = """def branches(x):
+    if x.sum() > 0:
+        return x
+    return -x
+"""
+
+
 def printed_by(level, also_to_stdout=False):
     err, out = io.StringIO(), io.StringIO()
     with contextlib.redirect_stderr(err), contextlib.redirect_stdout(out):
@@ -326,7 +333,7 @@ def printed_by(level, also_to_stdout=False):
 def test_set_code_level_prints_the_source_after_a_pass(settings_put_back):
     place = f"branches ({__file__}:{branches.__code__.co_firstlineno}) after "
     first, nothing = printed_by(1)
-    assert first == f"{place}pass 1 (fence):\n" "def branches(x):\n    if x.sum() > 0:\n        return x\n    return -x\n\n"
+    assert first == f"{place}pass 1 (fence):\n{BRANCHES}\n"
     assert not nothing
     last, same = printed_by(100, also_to_stdout=True)
     assert last == same == f"{place}all passes:\n{d2s.jit.to_static(branches).code}\n"
