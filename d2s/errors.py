@@ -1,7 +1,8 @@
 """Every error d2s raises on purpose: one class per kind of failure.
 
 Each class is a child of `D2SError` *and* of the builtin a user would catch.  A message says what happened, where
-(the user's file, line and text) and what to do.
+(the user's file, line and text) and what to do.  The first line of it ends with the id of its kind, such as
+``[D2S-H01]``; `d2s.catalogue` has cause, example and fix of each.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from types import CodeType, FrameType
+from typing import ClassVar
 
 __all__ = [
     "D2SError",
@@ -35,6 +37,8 @@ __all__ = [
 ]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Stands between `with` in the user's code and a context manager of d2s.
+_CONTEXTLIB = contextmanager.__code__.co_filename
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +96,30 @@ class D2SError(Exception):
         Where in the user's source; by default the line outside of d2s that is being executed.
     advice : str, optional
         What to do about it.
+    kind : str, optional
+        Letter and number of the kind of failure, by default the most general kind of the class.
+
+    Attributes
+    ----------
+    id : str
+        ``D2S-`` and the kind, as the message shows it; empty if there is no kind.
     """
 
-    def __init__(self, message: str, location: Location | None = None, advice: str | None = None) -> None:
+    general_kind: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        message: str,
+        location: Location | None = None,
+        advice: str | None = None,
+        *,
+        kind: str | None = None,
+    ) -> None:
         if location is None:
             location = user_location(sys._getframe(1))
-        parts = [message]
+        self.kind = kind or self.general_kind
+        self.id = f"D2S-{self.kind}" if self.kind else ""
+        parts = [f"{message} [{self.id}]" if self.id else message]
         if location is not None:
             parts.append(location.excerpt())
         if advice:
@@ -109,22 +131,33 @@ class D2SError(Exception):
 
     def place_at(self, location: Location) -> None:
         """Say that it happened there, the rest unchanged."""
-        D2SError.__init__(self, self.message, location, self.advice)
+        D2SError.__init__(self, self.message, location, self.advice, kind=self.kind)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.message, self.location, self.advice)
+        return _again, (type(self), self.message, self.location, self.advice, self.kind)
+
+
+def _again(made: type[D2SError], message: str, location: Location | None, advice: str | None, kind: str) -> D2SError:
+    """An error that was pickled."""
+    return made(message, location, advice, kind=kind)
 
 
 class ShapeError(D2SError, ValueError):
     """Shapes of the operands do not fit the operator."""
 
+    general_kind = "S01"
+
 
 class DTypeError(D2SError, TypeError):
     """The operator or function does not accept this element type or kind of value."""
 
+    general_kind = "D01"
+
 
 class IndexOutOfRangeError(D2SError, IndexError):
     """An index, axis or label lies outside the tensor."""
+
+    general_kind = "I01"
 
 
 class LeafError(D2SError, ValueError):
@@ -166,8 +199,15 @@ def noted_refusals() -> Iterator[list[D2SError]]:
 class _Refusal(D2SError):
     """Says that code cannot become a graph."""
 
-    def __init__(self, message: str, location: Location | None = None, advice: str | None = None) -> None:
-        super().__init__(message, location, advice)
+    def __init__(
+        self,
+        message: str,
+        location: Location | None = None,
+        advice: str | None = None,
+        *,
+        kind: str | None = None,
+    ) -> None:
+        super().__init__(message, location, advice, kind=kind)
         if _refusals.noted is not None:
             _refusals.noted.append(self)
 
@@ -197,9 +237,9 @@ GENERATED: dict[str, dict[int, Location]] = {}
 
 
 def is_user_code(code: CodeType) -> bool:
-    """True for code that is not part of the d2s package (generated code counts as d2s)."""
+    """True for code that is not part of the d2s package (generated code and contextlib count as d2s)."""
     name = code.co_filename
-    return not name.startswith(_PACKAGE) and not name.startswith("<d2s ")
+    return not name.startswith(_PACKAGE) and not name.startswith("<d2s ") and name != _CONTEXTLIB
 
 
 def user_frame(frame: FrameType | None = None) -> FrameType | None:

@@ -39,7 +39,8 @@ class PyLayerContext:
             if version >= 0 and value.version != version:
                 raise GradientError(
                     f"a tensor saved for backward has been modified in place: shape {value.shape}, "
-                    f"is at version {value.version}, expected version {version}"
+                    f"is at version {value.version}, expected version {version}",
+                    kind="G02",
                 )
         return self._saved
 
@@ -181,7 +182,8 @@ def _check(layer: type[PyLayer], inputs: Sequence[TensorSpec], found: tuple[Any,
     if len(found) != len(inputs):
         raise GradientError(
             f"{name} returned {len(found)} gradients, expected {len(inputs)}: "
-            "one per Tensor among the arguments of forward"
+            "one per Tensor among the arguments of forward",
+            kind="G06",
         )
     for position, (grad, spec) in enumerate(zip(found, inputs, strict=True)):
         if grad is None:

@@ -60,7 +60,7 @@ def element_of(array: np.ndarray[Any, Any], index: tuple[int, ...] = (), use: st
         If there is no such element.
     """
     if not index and array.size != 1:
-        raise ShapeError(several_elements(array.shape, use))
+        raise ShapeError(several_elements(array.shape, use), kind="S02")
     try:
         return array.item(*index)
     except (IndexError, ValueError):

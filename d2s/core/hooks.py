@@ -90,7 +90,8 @@ class HookList:
             if added > MAX_HOOKS_ADDED_IN_ONE_PASS:
                 raise HookError(
                     f"hooks have added more than {MAX_HOOKS_ADDED_IN_ONE_PASS} hooks to one tensor in one backward; "
-                    f"{name_of(hooks[last])} registers a new hook each time it runs"
+                    f"{name_of(hooks[last])} registers a new hook each time it runs",
+                    kind="H03",
                 )
 
     def run(self, gradient: Any, own: Callable[[Any], Any] | None = None) -> Any:
@@ -133,11 +134,14 @@ def check_result(hook: Callable[..., Any], before: np.ndarray[Any, Any], after: 
     if array.shape != before.shape:
         raise HookError(
             f"hook {name_of(hook)} has changed the shape of the gradient "
-            f"from {list(before.shape)} to {list(array.shape)}"
+            f"from {list(before.shape)} to {list(array.shape)}",
+            kind="H04",
         )
     if array.dtype != before.dtype:
         raise HookError(
-            f"hook {name_of(hook)} has changed the dtype of the gradient from {before.dtype.name} to {array.dtype.name}"
+            f"hook {name_of(hook)} has changed the dtype of the gradient "
+            f"from {before.dtype.name} to {array.dtype.name}",
+            kind="H04",
         )
 
 

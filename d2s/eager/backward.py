@@ -71,13 +71,16 @@ def grad(
         If an input is not part of the graph and `allow_unused` is False.
     """
     if not only_inputs:
-        raise GradientError("grad() supports only_inputs=True only")
+        raise GradientError("grad() supports only_inputs=True only", kind="G07")
     outputs, inputs = _listed(outputs), _listed(inputs)
     _refuse_symbols("grad()", (*outputs, *inputs))
     blocked = [tensor.graph_edge() for tensor in _listed(no_grad_vars)]
     for tensor in inputs:
         if tensor.stop_gradient:
-            raise GradientError("an input of grad() stops gradients", advice="Set stop_gradient=False before its use.")
+            raise GradientError(
+                "an input of grad() stops gradients", advice="Set stop_gradient=False before its use.",
+                kind="G03",
+            )
     edges = [tensor.graph_edge() for tensor in inputs]
     keep = create_graph if retain_graph is None else retain_graph
     grads = [None] * len(outputs) if grad_outputs is None else _listed(grad_outputs)
@@ -94,6 +97,7 @@ def grad(
             raise GradientError(
                 f"input {position} of grad() is not used to compute the outputs",
                 advice="Pass allow_unused=True to get None for it.",
+                kind="G04",
             )
         if found is not None:
             found = found.alias() if create_graph else Tensor(found.data)
@@ -108,6 +112,7 @@ def _refuse_symbols(what: str, tensors: Sequence[Any]) -> None:
             raise UnsupportedSyntaxError(
                 f"{what} inside a static function cannot become a graph", user_location(),
                 "Call it outside, on what the static function returns.",
+                kind="U03",
             )
 
 
@@ -121,25 +126,29 @@ def _roots(tensors: Sequence[Tensor], grads: Sequence[Any] | None) -> list[tuple
     roots: list[tuple[Edge, Tensor]] = []
     given = [None] * len(tensors) if grads is None else grads
     if len(given) != len(tensors):
-        raise GradientError(f"got {len(tensors)} tensors but {len(given)} gradients")
+        raise GradientError(f"got {len(tensors)} tensors but {len(given)} gradients", kind="G06")
     for tensor, grad_tensor in zip(tensors, given, strict=True):
         edge = tensor.edge()
         if edge is None:
-            raise GradientError("backward() on a tensor that stops gradients: nothing to differentiate")
+            raise GradientError("backward() on a tensor that stops gradients: nothing to differentiate", kind="G03")
         if grad_tensor is None:
             if tensor.data.size != 1:
                 raise GradientError(
                     f"backward() without grad_tensor needs a tensor of one element, got shape {tensor.shape}",
                     advice="Reduce it first (loss.sum()), or pass grad_tensor.",
+                    kind="G05",
                 )
             seed = Tensor(np.ones_like(tensor.data))
         else:
             if not isinstance(grad_tensor, Tensor):
-                raise DTypeError(f"grad_tensor must be a Tensor or None, got {type(grad_tensor).__name__}")
+                raise DTypeError(f"grad_tensor must be a Tensor or None, got {type(grad_tensor).__name__}", kind="D04")
             if grad_tensor.shape != tensor.shape:
-                raise ShapeError(f"grad_tensor has shape {grad_tensor.shape}, expected {tensor.shape}")
+                raise ShapeError(f"grad_tensor has shape {grad_tensor.shape}, expected {tensor.shape}", kind="S04")
             if grad_tensor.dtype != tensor.dtype:
-                raise DTypeError(f"grad_tensor has dtype {grad_tensor.dtype.name}, expected {tensor.dtype.name}")
+                raise DTypeError(
+                    f"grad_tensor has dtype {grad_tensor.dtype.name}, expected {tensor.dtype.name}",
+                    kind="D04",
+                )
             seed = grad_tensor
         roots.append((edge, seed))
     return roots

@@ -167,6 +167,7 @@ class InteriorNode:
         raise GradientError(
             "trying to backward through the graph a second time: its saved values have been freed",
             advice="Pass retain_graph=True to the first backward.",
+            kind="G01",
         )
 
     def release(self) -> None:
@@ -277,6 +278,7 @@ class OpNode(InteriorNode):
         raise GradientError(
             f"a tensor that the gradient of {self.op.name} needs has been modified in place: shape {list(value.shape)}",
             advice="Write to a clone, or write before the tensor is used.",
+            kind="G02",
         )
 
     def release(self) -> None:

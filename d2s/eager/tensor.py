@@ -69,6 +69,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
             raise DTypeError(
                 f"only floating point and complex tensors can require gradients, got {self.data.dtype.name}",
                 advice="Cast it first: x.astype('float32').",
+                kind="D02",
             )
         self._stop_gradient = value
 
@@ -133,11 +134,12 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
     def grad(self, value: Any) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise DTypeError(f"grad must be a Tensor or None, got {type(value).__name__}")
+                raise DTypeError(f"grad must be a Tensor or None, got {type(value).__name__}", kind="D04")
             if value.shape != self.shape or value.dtype != self.dtype:
                 raise ShapeError(
                     f"grad must have shape {self.shape} and dtype {self.dtype.name}, "
-                    f"got {value.shape} and {value.dtype.name}"
+                    f"got {value.shape} and {value.dtype.name}",
+                    kind="S04",
                 )
             value = Tensor(value.data, False)
         node, index = self.graph_edge()
@@ -177,7 +179,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
             If `hook` cannot be called (also a TypeError).
         """
         if self._stop_gradient:
-            raise HookError("Cannot register hook on a tensor that stop gradient.")
+            raise HookError("Cannot register hook on a tensor that stop gradient.", kind="H01")
         node, index = self.graph_edge()
         return node.hook_list(index).add(hook)
 
@@ -190,9 +192,9 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
             If the tensor is no leaf, or stops gradients (also a ValueError).
         """
         if not self.is_leaf:
-            raise LeafError("Only can register backward hook for leaf Tensor.")
+            raise LeafError("Only can register backward hook for leaf Tensor.", kind="L01")
         if self._stop_gradient:
-            raise LeafError("Cannot register backward hook on a Tensor that stop gradient.")
+            raise LeafError("Cannot register backward hook on a Tensor that stop gradient.", kind="L01")
         leaf = self.graph_edge()[0]
         assert isinstance(leaf, LeafNode)
         return leaf.reduce_hook_list().add(hook)
@@ -250,7 +252,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
             return
         array = as_array(value)
         if array.shape != self.data.shape:
-            raise ShapeError(f"set_value needs shape {self.shape}, got {list(array.shape)}")
+            raise ShapeError(f"set_value needs shape {self.shape}, got {list(array.shape)}", kind="S04")
         views.write_data(self, array.astype(self.data.dtype, copy=False))
 
 

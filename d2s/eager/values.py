@@ -52,6 +52,7 @@ class TensorValues:
                 f"{use} of a tensor from outside while a function is traced, by code that is not: its values are "
                 "known only when the Program runs", user_location(),
                 "Pass the tensor as it is, or keep this function eager with @d2s.jit.not_to_static.",
+                kind="T09",
             )
 
     def numpy(self) -> np.ndarray[Any, Any]:

@@ -63,6 +63,7 @@ class View:
             raise GradientError(
                 f"an output of {op.name} is a view of its input and cannot be written to",
                 advice="Write to a clone of it, or to x[...] of the input.",
+                kind="G08",
             )
         written: Tensor = back
         return written
@@ -174,7 +175,9 @@ def write(tensor: Tensor, value: Tensor) -> None:
         value = shared.view.into_parent(value)
         tensor = shared.view.parent
     if tensor._node is None and not tensor.stop_gradient:
-        raise LeafError(f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.")
+        raise LeafError(
+            f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.", kind="L02"
+        )
     _rebind(tensor, value)
     if shared is not None:
         for view in _alive(shared.views):
@@ -209,15 +212,19 @@ def fitted(tensor: Tensor, value: Tensor) -> Tensor:
         If it does not fit there.
     """
     if value.data.size != tensor.data.size:
-        raise ShapeError(f"a value of shape {value.shape} cannot be written into a tensor of shape {tensor.shape}")
+        raise ShapeError(
+            f"a value of shape {value.shape} cannot be written into a tensor of shape {tensor.shape}",
+            kind="S04",
+        )
     if value.data.shape != tensor.data.shape and _is_shared(tensor, value):
         raise ShapeError(
             f"a tensor that shares its values with others cannot change its shape in place, from {tensor.shape} "
             f"to {value.shape}",
             advice="Use the op that gives a new tensor.",
+            kind="S04",
         )
     if not np.can_cast(value.dtype, tensor.dtype, "same_kind"):
-        raise DTypeError(f"{value.dtype.name} cannot be written into a tensor of {tensor.dtype.name}")
+        raise DTypeError(f"{value.dtype.name} cannot be written into a tensor of {tensor.dtype.name}", kind="D04")
     fitting: Tensor = value.cast(tensor.dtype)
     return fitting
 

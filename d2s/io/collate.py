@@ -50,7 +50,10 @@ def default_collate_fn(examples: list[Any]) -> Any:
         return {key: default_collate_fn([example[key] for example in examples]) for key in first}
     if isinstance(first, tuple | list):
         if any(len(example) != len(first) for example in examples):
-            raise ShapeError(f"examples of one batch differ in length: {sorted({len(e) for e in examples})}")
+            raise ShapeError(
+                f"examples of one batch differ in length: {sorted({len(e) for e in examples})}",
+                kind="S03",
+            )
         return [default_collate_fn(list(field)) for field in zip(*examples, strict=True)]
     raise DTypeError(
         f"cannot make a batch of {type(first).__name__}",
@@ -64,6 +67,7 @@ def _stacked(arrays: list[Any]) -> np.ndarray[Any, Any]:
         raise ShapeError(
             f"examples of one batch differ in shape: {', '.join(str(list(shape)) for shape in sorted(shapes))}",
             advice="Pad them, or pass collate_fn.",
+            kind="S03",
         )
     return np.stack(arrays)
 

@@ -122,7 +122,7 @@ class _Pickler(pickle.Pickler):
         self._kept.append(obj)
         array = np.asarray(obj.data if isinstance(obj, Tensor) else obj)
         if array.dtype.kind not in "biufcSU":
-            raise DTypeError(f"save() cannot write an array of dtype {array.dtype}")
+            raise DTypeError(f"save() cannot write an array of dtype {array.dtype}", kind="D03")
         stored = (array.dtype.str, array.shape, array.tobytes())
         if isinstance(obj, Tensor):
             return ("tensor", *stored, obj.stop_gradient, obj.__dict__.get("name"))
@@ -137,6 +137,7 @@ class _Pickler(pickle.Pickler):
         raise DTypeError(
             f"save() cannot write {what}",
             advice="Save its state_dict(), or the numbers in it.",
+            kind="D03",
         )
 
 

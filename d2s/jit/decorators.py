@@ -7,7 +7,7 @@ import inspect
 from types import FunctionType, MethodType
 from typing import Any
 
-from d2s.errors import D2SError, Location, SourceError, UnsupportedSyntaxError
+from d2s.errors import D2SError, DTypeError, Location, SourceError, UnsupportedSyntaxError
 from d2s.jit.fallback import tell
 from d2s.jit.function import StaticFunction, plain_function
 from d2s.nn.layer import Layer
@@ -77,7 +77,9 @@ def to_static(
     if isinstance(method, FunctionType):
         return _made(method, options)._bound_to(function)
     raise SourceError(
-        f"to_static needs a Python function, method, partial or Layer, got {type(function).__name__}: {function!r}")
+        f"to_static needs a Python function, method, partial or Layer, got {type(function).__name__}: {function!r}",
+        kind="F02",
+    )
 
 
 def _made(function: Any, options: dict[str, Any]) -> StaticFunction:
@@ -102,11 +104,12 @@ def _with_source(function: Any) -> FunctionType:
             f"`async def {plain.__name__}` cannot become a graph",
             Location(plain.__code__.co_filename, plain.__code__.co_firstlineno),
             "Convert a plain function that it calls.",
+            kind="U27",
         )
     if conversion.prepared_for_tracing(plain) is None:
         # Read it again for the error that says why.
         prepare(plain)
-        raise SourceError(f"the source of {plain.__qualname__} cannot be found")
+        raise SourceError(f"the source of {plain.__qualname__} cannot be found", kind="F01")
     return plain
 
 
@@ -120,4 +123,4 @@ def not_to_static(function: Any = None) -> Any:
     if isinstance(function, MethodType):
         policy.keep_eager(function.__func__)  # type: ignore[arg-type]
         return function
-    raise D2SError(f"not_to_static needs a function, got {type(function).__name__}")
+    raise DTypeError(f"not_to_static needs a function, got {type(function).__name__}")

@@ -339,7 +339,7 @@ class StaticFunction:
 def plain_function(function: Callable[..., Any]) -> FunctionType:
     """`function`, if it was made by ``def`` or ``lambda``."""
     if not isinstance(function, FunctionType):
-        raise SourceError(f"{function!r} has no Python source")
+        raise SourceError(f"{function!r} has no Python source", kind="F01")
     return function
 
 

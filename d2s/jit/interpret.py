@@ -126,6 +126,7 @@ class _Interpreter:
                     raise GradientError(
                         f"{operator.kind} cannot be differentiated twice: its gradient is computed by Python code",
                         operator.location, "Compute it eagerly, or without create_graph.",
+                        kind="G10",
                     )
                 result = run(self, operator)
             if operator.several or operator.blocks:

@@ -51,6 +51,7 @@ class LoadedLayer(Layer):
             raise UnsupportedSyntaxError(
                 "a loaded Layer cannot become part of another Program", user_location(),
                 "Call it outside of the static function.",
+                kind="U26",
             )
         given = self._given(args, kwargs)
         mode = self._modes["train" if self.training else "eval"]
@@ -80,7 +81,7 @@ class _Mode:
         """Run with the arguments `given` and the state `tensors`."""
         if self._error is not None:
             raise ExecutionError(
-                f"this Layer was saved for evaluation only: {self._error}", advice="Call eval() first.")
+                f"this Layer was saved for evaluation only: {self._error}", advice="Call eval() first.", kind="X09")
         compiled = self._compiled
         if compiled is None:
             program = self._program
@@ -164,18 +165,18 @@ def _collect(tree: Any, value: Any, place: str, given: dict[int, Tensor]) -> Non
             value = Tensor(value)
         if not isinstance(value, Tensor) or not tree.spec.admits(value.data):
             shown = value.spec if isinstance(value, Tensor) else repr(value)
-            raise GuardError(f"{place} is {shown}, but the Layer was saved for {spec_text(tree.spec)}")
+            raise GuardError(f"{place} is {shown}, but the Layer was saved for {spec_text(tree.spec)}", kind="C03")
         given[tree.number] = value
     elif isinstance(tree, _Constant):
         if type(value) is not type(tree.value) or value != tree.value:
-            raise GuardError(f"{place} is {value!r}, but the Layer was saved for {tree.value!r}")
+            raise GuardError(f"{place} is {value!r}, but the Layer was saved for {tree.value!r}", kind="C03")
     elif isinstance(tree, dict):
         if not isinstance(value, dict) or value.keys() != tree.keys():
-            raise GuardError(f"{place} must be a dict with the keys {', '.join(map(repr, tree))}")
+            raise GuardError(f"{place} must be a dict with the keys {', '.join(map(repr, tree))}", kind="C03")
         for key, part in tree.items():
             _collect(part, value[key], f"{place}[{key!r}]", given)
     else:
         if not isinstance(value, list | tuple) or len(value) != len(tree):
-            raise GuardError(f"{place} must be a list or tuple of {len(tree)}")
+            raise GuardError(f"{place} must be a list or tuple of {len(tree)}", kind="C03")
         for number, part in enumerate(tree):
             _collect(part, value[number], f"{place}[{number}]", given)

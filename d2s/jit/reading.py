@@ -10,6 +10,7 @@ import numpy as np
 
 from d2s.core.op import OP_TABLE
 from d2s.core.spec import Dim, TensorSpec
+from d2s.errors import D2SError
 from d2s.jit.stored_names import FUNCTIONS, TAGS, TYPES, error_class
 from d2s.static.program import Block, Operator, Program, Value
 
@@ -105,7 +106,8 @@ class Reader:
         cls = error_class(name)
         if cls is None:
             raise KeyError(name)
-        return cls(*self._list(arguments))
+        given = self._list(arguments)
+        return cls(*given[:3], kind=given[3]) if issubclass(cls, D2SError) else cls(*given)
 
     def _record(self, parts: list[Any]) -> Any:
         module, name, fields = parts

@@ -276,4 +276,5 @@ class _InsideLoop(InteriorNode):
         raise GradientError(
             "a tensor made in one turn of a tensor loop cannot be differentiated from outside the static function",
             advice="Return it through a variable of the loop, or keep the function eager.",
+            kind="G09",
         )

@@ -74,7 +74,7 @@ def save(layer: Any, path: str | os.PathLike[str], input_spec: Sequence[Any] | N
             except D2SError as error:
                 if mode == "eval":
                     raise
-                modes[mode] = {"error": str(error)}
+                modes[mode] = {"error": f"{error.message} ({error.location})"}
         if module is None:
             modes["train"] = modes["eval"]
             break
@@ -141,7 +141,8 @@ def _specs_of(function: Any, given: Sequence[Any] | None) -> list[Any]:
         given = function._input_spec
     if given is None:
         raise GuardError(
-            "save() needs input_spec: one InputSpec per argument", advice="An example will do: input_spec=[x].")
+            "save() needs input_spec: one InputSpec per argument", advice="An example will do: input_spec=[x].",
+            kind="C04")
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
@@ -201,6 +202,7 @@ def _saved(
             raise ProgramError(
                 f"{function.__name__} reads {tracer.sources[value]} when it runs, which cannot be saved",
                 advice="Pass it as an argument, or make it a constant of forward().",
+                kind="P08",
             )
         if isinstance(tensor, Symbol):
             inputs.append({"argument": arguments.symbols.index(tensor)})

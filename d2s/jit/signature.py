@@ -33,7 +33,10 @@ def specified(
         else:
             arguments.append((parameter.name, value))
     if len(specs) > len(arguments):
-        raise GuardError(f"input_spec of {name} has {len(specs)} entries, but the call has {len(arguments)} arguments")
+        raise GuardError(
+            f"input_spec of {name} has {len(specs)} entries, but the call has {len(arguments)} arguments",
+            kind="C01",
+        )
     for (argument, value), spec in zip(arguments, specs, strict=False):
         yield argument, spec, value
 
@@ -76,7 +79,10 @@ def _check(spec: Any, value: Any, place: str, name: str) -> None:
 
 
 def _misfit(spec: Any, value: Any, place: str, name: str) -> GuardError:
-    return GuardError(f"{place} of {name} does not fit its input_spec: got {_shown(value)}, expected {_shown(spec)}")
+    return GuardError(
+        f"{place} of {name} does not fit its input_spec: got {_shown(value)}, expected {_shown(spec)}",
+        kind="C02",
+    )
 
 
 def _shown(thing: Any) -> str:

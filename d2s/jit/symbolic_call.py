@@ -54,7 +54,8 @@ class SymbolicCall:
             found = signature.bind(*([] if instance is None else [instance]), *args, **keywords)
         except TypeError as error:
             raise GuardError(
-                f"input_spec has {len(specs)} entries, which does not fit {name}{signature}: {error}") from error
+                f"input_spec has {len(specs)} entries, which does not fit {name}{signature}: {error}",
+                kind="C01") from error
         found.apply_defaults()
         self.bound: dict[str, Any] = found.arguments
         for parameter in parameters[self._first :]:

@@ -96,6 +96,7 @@ class Writer:
             f"a saved Program cannot hold {what}", self._location,
             "Only tensors, numbers, strings and containers of these can be saved, and calls of operators, math and "
             "builtins; keep anything else out of forward().",
+            kind="P08",
         )
 
     def _value(self, value: Value) -> int:
@@ -124,7 +125,7 @@ class Writer:
         self._location = found.location
         if found.kind in ("py_func", "py_layer", "backward"):
             raise ProgramError(f"a saved Program cannot hold {found.kind}", found.location,
-                               "It runs Python code of yours, which is not saved.")
+                               "It runs Python code of yours, which is not saved.", kind="P08")
         return {
             "kind": found.kind,
             "inputs": [self._value(value) for value in found.inputs],
@@ -139,4 +140,4 @@ class Writer:
 
 
 def _arguments_of(error: BaseException) -> tuple[Any, ...]:
-    return (error.message, None, error.advice) if isinstance(error, D2SError) else error.args
+    return (error.message, None, error.advice, error.kind) if isinstance(error, D2SError) else error.args

@@ -81,7 +81,10 @@ class Embedding(Layer):
     ) -> None:
         super().__init__()
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise IndexOutOfRangeError(f"padding_idx {padding_idx} is no row of {num_embeddings} embeddings")
+            raise IndexOutOfRangeError(
+                f"padding_idx {padding_idx} is no row of {num_embeddings} embeddings",
+                kind="I03",
+            )
         self._num_embeddings, self._embedding_dim = num_embeddings, embedding_dim
         self._padding_idx = padding_idx if padding_idx is None else padding_idx % num_embeddings
         self.weight = self.create_parameter([num_embeddings, embedding_dim], weight_attr)

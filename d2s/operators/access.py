@@ -121,6 +121,7 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
             raise UnsupportedSyntaxError(
                 f"the cached property `{name}` is computed while tracing", user_location(),
                 "Read it once before the first static call.",
+                kind="U13",
             )
     elif found is ABSENT and not is_own:
         reader = lookup(cls, "__getattr__")

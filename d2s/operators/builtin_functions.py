@@ -38,7 +38,7 @@ def _isinstance(tracer: Tracer, thing: Any, kinds: Any) -> bool:
         if thing.value.kind is None:
             raise TracingError(
                 f"isinstance() of a value that is known only when the Program runs ({thing.value.name})",
-                user_location())
+                user_location(), kind="T08")
         return issubclass(thing.value.kind, kinds)
     return isinstance(thing, kinds)
 

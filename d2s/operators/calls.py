@@ -182,6 +182,7 @@ def _call_cached(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
         raise UnsupportedSyntaxError(
             f"{getattr(func, '__name__', 'a function')} is cached and {what} on its first call only", user_location(),
             "Call it outside the static function, or keep it eager with @d2s.jit.not_to_static.",
+            kind="U13",
         )
     return result
 

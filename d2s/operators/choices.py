@@ -38,6 +38,7 @@ def check_unshared(variable: Variable) -> None:
         raise UnsupportedSyntaxError(
             "an in-place write to a tensor that is one of several, known only when the Program runs, cannot become a "
             "graph", user_location(), "Write to a clone of it.",
+            kind="U12",
         )
 
 

@@ -84,11 +84,13 @@ class Lowering:
             raise UnsupportedSyntaxError(
                 f"a {type(tree).__name__} comes from code that is not traced, so it cannot be told whether this "
                 "call has made it", user_location(), "Make it outside, or by calling its class.",
+                kind="U19",
             )
         if isinstance(tree, GeneratorType | Iterator):
             raise UnsupportedSyntaxError(
                 f"a {type(tree).__name__} made inside cannot leave the function or be kept for later", user_location(),
                 "Make a list of it.",
+                kind="U20",
             )
         return tree
 

@@ -44,6 +44,7 @@ class ContainerReader(OutsideReader):
                 f"a {type(thing).__name__} from outside that this function has changed is read as a whole",
                 user_location(), "Read it before the change, read single elements, or keep the function eager with "
                 "@d2s.jit.not_to_static.",
+                kind="U04",
             )
         if source is None or id(thing) in self.dirty:
             return thing
@@ -153,6 +154,7 @@ class ContainerReader(OutsideReader):
             raise UnsupportedSyntaxError(
                 "a dict from outside is changed while keys(), values() or items() of it are in use", user_location(),
                 "Take a list of them before, or ask again after the change.",
+                kind="U05",
             )
 
 
@@ -164,6 +166,7 @@ def _refuse_table() -> NoReturn:
     raise UnsupportedSyntaxError(
         "an object from outside is changed, and its __dict__ (or vars() of it) is used in the same call",
         user_location(), "Use the attributes by name: getattr and setattr.",
+        kind="U09",
     )
 
 
@@ -172,6 +175,7 @@ def _refuse_tensors_as_keys(container: Any) -> None:
         raise UnsupportedSyntaxError(
             "a dict or set from outside that has tensors as keys or members cannot be read in a graph",
             user_location(), "Use names or numbers as keys.",
+            kind="U10",
         )
 
 

@@ -118,6 +118,7 @@ class SymbolicRange:
         raise TracingError(
             "a range whose length is known only when the Program runs can be looped over, but not spread out here",
             user_location(), "Loop over it with `for`, or keep the function eager with @d2s.jit.not_to_static.",
+            kind="T07",
         )
 
     __iter__ = __len__ = __contains__ = __getitem__ = __reversed__ = _refuse
@@ -149,6 +150,7 @@ def for_loop(
             raise UnsupportedSyntaxError(
                 "a Python loop without end whose break is known only when the Program runs cannot become a graph",
                 user_location(), "Write it as `while` with a counter.",
+                kind="U17",
             )
         if _guarded_turn(tracer, body, item, stop) is False:
             return
@@ -168,7 +170,7 @@ def _count(tracer: Tracer, numbers: SymbolicRange, body: Callable[[Any], Any], s
     """A loop over a range whose length is known when the Program runs."""
     index = numbers.start
     if is_symbol(numbers.step):
-        raise UnsupportedSyntaxError("range() with a symbolic step cannot become a graph", user_location())
+        raise UnsupportedSyntaxError("range() with a symbolic step cannot become a graph", user_location(), kind="U18")
     compare = operator.lt if numbers.step > 0 else operator.gt
 
     def test() -> Any:

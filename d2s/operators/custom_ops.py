@@ -59,6 +59,7 @@ def _outputs(
         raise UnsupportedSyntaxError(
             f"{layer.__name__}.forward returns something that is no Tensor", user_location(),
             "Return Tensors only, or keep the function eager with @d2s.jit.not_to_static.",
+            kind="U14",
         )
     flags = [id(part) not in context._not_differentiable for part in parts]
     return [symbol_of(tracer, part) for part in parts], several, flags

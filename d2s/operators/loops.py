@@ -63,6 +63,7 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
         raise UnsupportedSyntaxError(
             "an iterator made before a loop is advanced in its turns, whose number only the run knows", user_location(),
             "Make it in the turn, or index a list.",
+            kind="U16",
         ) from None
     except CannotMerge as reason:
         _undo(tracer, before, state, mark)
@@ -70,6 +71,7 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
             raise UnsupportedSyntaxError(
                 f"this loop cannot become a graph: {reason}", user_location(),
                 "Give every variable one kind of value in all turns, or keep it eager with @d2s.jit.not_to_static.",
+                kind="U21",
             ) from reason.__cause__
     else:
         _raise_chosen(tracer, errors, code)
@@ -153,7 +155,7 @@ class _Loop:
                 # Whoever else holds what was carried is found by references: keep none.
                 del self.before, self.rebuilt
                 return self.errors, self.code()
-        raise UnsupportedSyntaxError("what this loop carries does not settle", user_location())
+        raise UnsupportedSyntaxError("what this loop carries does not settle", user_location(), kind="U21")
 
     def _heap(self) -> Heap:
         return Heap([self.test, self.body], self.tracer.is_outer)

@@ -29,6 +29,8 @@ class Names:
             if pending is not None:
                 return pending[0]
         if name in namespace:
+            # The Program reads it from the namespace itself, if at all.
+            tracer.remember(namespace, Constant(namespace))
             if tracer.is_later(namespace, "item", name):
                 return tracer.python_call(operator.getitem, (namespace, name), effect=True)
             return tracer.read(Global(namespace, name), value, operator.getitem, namespace, name)

@@ -148,12 +148,14 @@ def matched(tracer: Tracer, subject: Any, asks_types: bool) -> Any:
         raise TracingError(
             "a match statement looks at a value that is known only when the Program runs", user_location(),
             "Use if and isinstance, or keep the function eager with @d2s.jit.not_to_static.",
+            kind="T06",
         )
     seen_subject = tracer.snapshot_deeply(subject)
     if _holds_older_objects(tracer, seen_subject):
         raise TracingError(
             "a match statement looks into an object from outside", user_location(),
             "Use if and attributes, or keep the function eager with @d2s.jit.not_to_static.",
+            kind="T06",
         )
     return seen_subject
 
@@ -183,6 +185,7 @@ def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
         raise UnsupportedSyntaxError(
             f"a {type(iterable).__name__} from outside would be used up while the function is traced", user_location(),
             "Pass a list of its items, or keep the function eager with @d2s.jit.not_to_static.",
+            kind="U15",
         )
 
 

@@ -36,6 +36,7 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
         raise UnsupportedSyntaxError(
             "a loop over a container from outside that this function has changed", user_location(),
             "Loop over a copy made before the change.",
+            kind="U04",
         )
     method = access.special(tracer, iterable, "__iter__")
     if method is not None:
@@ -70,6 +71,7 @@ def manager_of(tracer: Tracer, manager: Any) -> Any:
         raise UnsupportedSyntaxError(
             "a context manager that is known only when the Program runs cannot become a graph", user_location(),
             "Enter it outside the static function.",
+            kind="U25",
         )
     enter, leave = (access.special(tracer, manager, name) for name in ("__enter__", "__exit__"))
     return manager if enter is None or leave is None else _Traced(enter, leave)

@@ -91,6 +91,7 @@ class PathRecorder(StaticInterpreter):
             raise UnsupportedSyntaxError(
                 f"more than {MAX_NESTING} conditions inside of each other: a recursion whose end is known only when "
                 "the Program runs cannot become a graph", user_location(), "Write it as a loop.",
+                kind="U07",
             )
         return self._region(root)
 
@@ -177,6 +178,7 @@ class PathRecorder(StaticInterpreter):
             raise UnsupportedSyntaxError(
                 "what this does may raise when the Program runs, where the `try` around it cannot catch it",
                 user_location(), "Do it before the `try`, or keep the function eager with @d2s.jit.not_to_static.",
+                kind="U06",
             )
         path = self.path
         if path is None:
@@ -205,7 +207,7 @@ class PathRecorder(StaticInterpreter):
         recorded = path.log[path.position]
         is_same = isinstance(recorded, Operator) and recorded.kind == operator.kind
         if not isinstance(recorded, Operator) or not is_same or len(recorded.outputs) < len(operator.outputs):
-            raise ProgramError("the function does different things when it is traced again")
+            raise ProgramError("the function does different things when it is traced again", kind="P01")
         path.position += 1
         return recorded
 
@@ -226,4 +228,5 @@ def _too_many_decisions() -> UnsupportedSyntaxError:
     return UnsupportedSyntaxError(
         f"more than {MAX_PATHS} decisions in a row on values that are known only when the Program runs",
         user_location(), "Use tensor operators (where, masks), or write it as a `while` on a tensor.",
+        kind="U11",
     )

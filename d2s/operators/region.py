@@ -97,6 +97,7 @@ def explore(
                     f"more than {MAX_PATHS} ways through this code: it decides too often on values that are known "
                     "only when the Program runs", user_location(),
                     "Use tensor operators (where, masks), or keep it eager with @d2s.jit.not_to_static.",
+                    kind="U11",
                 )
             before.restore()
             tracer.reset_state(start)
@@ -117,6 +118,7 @@ def explore(
                         raise UnsupportedSyntaxError(
                             "an iterator is advanced in code that has to be traced several times", user_location(),
                             "Use a list and an index.",
+                            kind="U16",
                         ) from None
                     paths -= 1
                     continue

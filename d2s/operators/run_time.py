@@ -25,6 +25,7 @@ def check_unchanged(reader: Any, place: tuple[Any, ...], expected: Any, name: st
         raise ExecutionError(
             f"{name} was changed by a call that is not traced, and is read after it in the same run",
             advice="Let the call return what it changes, or keep the whole function eager with @d2s.jit.not_to_static.",
+            kind="X07",
         )
 
 
@@ -35,6 +36,7 @@ def checked_number(number: Any) -> Any:
     raise ExecutionError(
         f"a {type(number).__name__} that is known only when the Program runs was combined with a tensor: only numbers "
         "can be", advice="Keep the function that makes it inside of the trace, or pass it as an argument.",
+        kind="X08",
     )
 
 

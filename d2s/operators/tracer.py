@@ -65,6 +65,7 @@ class Tracer(ContainerReader):
             raise UnsupportedSyntaxError(
                 "backward() inside a loop whose turns are known only when the Program runs cannot become a graph",
                 user_location(), "Call it after the loop, or loop outside the static function.",
+                kind="U02",
             )
         self.emit("backward", (), (), {"call": (self.lower(variable), *map(self.lower, args))}, effect=True)
         self.tensors_may_change()
@@ -128,6 +129,7 @@ class Tracer(ContainerReader):
             raise TracingError(
                 f"a tensor of a value that is known only when the Program runs ({number.value.name}): its shape and "
                 "dtype are not known", user_location(), "Make the tensor outside, or use the random ops of d2s.",
+                kind="T04",
             )
         return super().tensor_of_number(number, dtype)
 
@@ -136,6 +138,7 @@ class Tracer(ContainerReader):
             raise TracingError(
                 f"a tensor of a value that is known only when the Program runs ({data.value.name}): its shape and "
                 "dtype are not known", user_location(), "Make the tensor outside, or use the random ops of d2s.",
+                kind="T04",
             )
         return super().to_tensor(data, dtype, stop_gradient)
 
@@ -197,6 +200,7 @@ class Tracer(ContainerReader):
                     f"what the layer hook {getattr(function, '__qualname__', function)} returns is known only when the "
                     "Program runs: it cannot be told whether it replaces anything", user_location(),
                     "Return None or a tensor.",
+                    kind="T05",
                 )
             return result
 
@@ -237,6 +241,7 @@ class Tracer(ContainerReader):
                 raise UnsupportedSyntaxError(
                     "a tensor from outside is written inside a loop whose turns are known only when the Program runs",
                     user_location(), "Write to a local clone in the loop, and to the tensor after it.",
+                    kind="U08",
                 )
         self.dirty.update(after[1])
 

@@ -50,6 +50,7 @@ class View:
             raise UnsupportedSyntaxError(
                 "an in-place write to a view that was made without grad mode cannot become a graph", user_location(),
                 "Write to x[...] of the tensor itself.",
+                kind="U22",
             )
         if self.op.name == "getitem":
             written = tracer.process(OP_TABLE["setitem"], (self.parent, value, *self.rest), self.attrs)
@@ -60,6 +61,7 @@ class View:
             raise GradientError(
                 f"an output of {self.op.name} is a view of its input and cannot be written to",
                 advice="Write to a clone of it, or to x[...] of the input.",
+                kind="G08",
             )
         result: Variable = written
         return result
@@ -189,6 +191,7 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
         raise UnsupportedSyntaxError(
             "an in-place write to a tensor of which a detached one is still in use cannot become a graph",
             user_location(), "Detach a clone: x.clone().detach().",
+            kind="U23",
         )
     _write_root(tracer, variable, value, data_only)
     if shared is not None:
@@ -212,10 +215,13 @@ def _write_outer(tracer: Tracer, tensor: Any, variable: Variable, value: Variabl
     """Write to a tensor from outside: on every run now, and for the rest of this trace."""
     if not data_only:
         if tensor.is_leaf and not variable.stop_gradient:
-            raise LeafError(f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.")
+            raise LeafError(
+                f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.", kind="L02"
+            )
         raise UnsupportedSyntaxError(
             "an in-place write with a gradient to a tensor from outside cannot become a graph", user_location(),
             "Write to a clone of it.",
+            kind="U24",
         )
     tracer.record_write(tensor, variable, tracer.value_of(value))
 

@@ -26,7 +26,7 @@ def axis_index(axis: Any, ndim: int, what: str = "axis") -> int:
     number = _integer(axis, what)
     axes = max(ndim, 1)
     if not -axes <= number < axes:
-        raise IndexOutOfRangeError(f"{what} {number} is out of range for a tensor of {ndim} axes")
+        raise IndexOutOfRangeError(f"{what} {number} is out of range for a tensor of {ndim} axes", kind="I02")
     return number % axes
 
 

@@ -32,7 +32,7 @@ def class_index_op(x: Array, *, classes: int) -> Array:
     # As unsigned numbers, negative ones are too large as well.
     if x.size and x.astype(np.uint64).max() >= classes:
         wrong = x[(x < 0) | (x >= classes)].flat[0]
-        raise IndexOutOfRangeError(f"class {wrong} is out of range for {classes} classes")
+        raise IndexOutOfRangeError(f"class {wrong} is out of range for {classes} classes", kind="I03")
     return x
 
 

@@ -105,7 +105,10 @@ def _infer_unbind(x: TensorSpec, *, axis: int) -> tuple[TensorSpec, ...]:
     place = axis_index(axis, x.ndim)
     size = x.shape[place]
     if not isinstance(size, int):
-        raise ShapeError(f"unbind along axis {axis} of shape {list(x.shape)}: the number of parts must be known")
+        raise ShapeError(
+            f"unbind along axis {axis} of shape {list(x.shape)}: the number of parts must be known",
+            kind="S06",
+        )
     return (TensorSpec((*x.shape[:place], *x.shape[place + 1 :]), x.dtype),) * size
 
 

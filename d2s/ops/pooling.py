@@ -156,7 +156,7 @@ def avg_pool1d(
 def _bins(size: Any, count: Any) -> list[tuple[int, int]]:
     """The ranges of an adaptive pooling: `count` ranges that cover `size` elements, overlapping if need be."""
     if not isinstance(size, int):
-        raise ShapeError("adaptive pooling needs sizes that are known")
+        raise ShapeError("adaptive pooling needs sizes that are known", kind="S06")
     return [(index * size // count, -(-(index + 1) * size // count)) for index in range(count)]
 
 

@@ -158,7 +158,7 @@ def unbroadcast_like(g: Tensor, x: Tensor) -> Tensor:
 def _infer_extremum(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) -> TensorSpec:
     axes = axis_indices(axis, x.ndim)
     if 0 in [size for position, size in enumerate(x.shape) if axes is None or position in axes]:
-        raise ShapeError(f"the largest or smallest of no elements: shape {list(x.shape)}, axis {axis}")
+        raise ShapeError(f"the largest or smallest of no elements: shape {list(x.shape)}, axis {axis}", kind="S05")
     return TensorSpec(reduced_shape(x.shape, axes, keepdim), x.dtype)
 
 

@@ -57,7 +57,7 @@ def top_indices_op(x: Array, *, k: int, axis: int, largest: bool) -> Array:
 def _infer_arg_extremum(x: TensorSpec, *, axis: int | None, keepdim: bool, dtype: DType) -> TensorSpec:
     axes = None if axis is None else (axis_index(axis, x.ndim),)
     if any(size == 0 for place, size in enumerate(x.shape) if axes is None or place in axes):
-        raise ShapeError(f"the place of the largest or smallest of no elements: shape {list(x.shape)}")
+        raise ShapeError(f"the place of the largest or smallest of no elements: shape {list(x.shape)}", kind="S05")
     return TensorSpec(reduced_shape(x.shape, axes, keepdim), dtype)
 
 

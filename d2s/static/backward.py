@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from d2s.core.interpreter import set_grad_mode, use_interpreter
-from d2s.errors import ProgramError
 from d2s.ops.reduction import unbroadcast, unbroadcast_like
 from d2s.static.aliases import Alias, Aliases, Question
 from d2s.static.backward_regions import Gradient, Gradients, Loop, choose, cond, merge
@@ -601,12 +600,3 @@ def saved_values(forward: Program, backward: Program) -> dict[Block, tuple[Value
 
     visit(forward.block)
     return saved
-
-
-def check_differentiable(program: Program, outputs: Iterable[int]) -> None:
-    """Raise if a gradient is asked for an output that stops gradients."""
-    for number in outputs:
-        if program.outputs[number].stop_gradient:
-            raise ProgramError(f"output {number} of {program.name} stops gradients")
-
-

@@ -138,6 +138,7 @@ class StaticInterpreter(HookPoints):
                 raise TracingError(
                     f"{arg!r} belongs to another Program: a symbolic tensor was kept after its function was traced",
                     user_location(),
+                    kind="T03",
                 )
             return self.bound(arg)
         if isinstance(arg, TensorBase):
@@ -278,7 +279,9 @@ class StaticInterpreter(HookPoints):
     def assign_version(self, variable: Variable, new: Variable) -> None:
         """An in-place write to `variable`, whose result is `new`."""
         if self.is_leaf(variable.value) and not variable.stop_gradient and state.grad_enabled:
-            raise LeafError(f"Leaf Tensor ({variable.name}) that doesn't stop gradient can't use inplace strategy.")
+            raise LeafError(
+                f"Leaf Tensor ({variable.name}) that doesn't stop gradient can't use inplace strategy.", kind="L02"
+            )
         writer = self.definitions.get(new.value)
         if writer is not None and state.grad_enabled:
             self.program.overwritten[variable.value] = writer[0]
@@ -302,7 +305,7 @@ class StaticInterpreter(HookPoints):
         """The single element of a tensor as Python number, for `use`."""
         shape = variable.spec.shape
         if not index and math.prod(size for size in shape if isinstance(size, int)) != 1:
-            raise ShapeError(several_elements(shape, use))
+            raise ShapeError(several_elements(shape, use), kind="S02")
         kind = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[variable.dtype.kind]
         out = self.new_value("item", None, kind=kind)
         return self.emit("item", (self.bound(variable),), (out,), {"index": index, "use": use}).outputs[0]
@@ -343,6 +346,7 @@ class StaticInterpreter(HookPoints):
             raise UnsupportedSyntaxError(
                 "backward() inside a static function is not supported", user_location(),
                 "Return the loss and call backward() on it outside.",
+                kind="U01",
             )
         return self.python_call(_call_method, (variable, name, *args), effect=True)
 
@@ -396,6 +400,7 @@ class StaticInterpreter(HookPoints):
         raise TracingError(
             f"Python needs the truth value of {symbol!r}, which is known only when the Program runs",
             user_location(),
+            kind="T01",
         )
 
     def register_hook(self, variable: Variable, hook: Any) -> ObjectVariable:

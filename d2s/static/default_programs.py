@@ -72,7 +72,10 @@ def disable_static() -> None:
     """
     if not in_dynamic_mode():
         if state.current is not _defaults.main.recorder or len(state.stack) != 2:
-            raise ProgramError("disable_static() inside program_guard or a traced function", user_location())
+            raise ProgramError(
+                "disable_static() inside program_guard or a traced function", user_location(),
+                kind="P06",
+            )
         pop_interpreter()
 
 

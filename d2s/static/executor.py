@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.spec import TensorSpec
-from d2s.errors import GENERATED, GradientError
+from d2s.errors import GENERATED, ProgramError
 from d2s.static.arrivals import count_source
 from d2s.static.backward import BackwardPlan, append_backward, saved_values
 from d2s.static.codegen import SOURCE, Source, backward_source, forward_source
@@ -163,7 +163,10 @@ class Compiled:
             missing = set(values).difference(self.saved.get(block, ()))
             if missing:
                 names = ", ".join(sorted(value.name for value in missing))
-                raise GradientError(f"a run of {self.program.name} has not kept {names}, which this gradient needs")
+                raise ProgramError(
+                    f"a run of {self.program.name} has not kept {names}, which this gradient needs",
+                    kind="P01",
+                )
 
     def _backward_function(self, plan: BackwardPlan) -> BackwardFunction:
         for check in BACKWARD_CHECKS:

@@ -49,12 +49,15 @@ def append_backward(
     """
     recorder = _recorder(loss)
     if callbacks is not None:
-        raise ProgramError("append_backward does not support callbacks", user_location())
+        raise ProgramError("append_backward does not support callbacks", user_location(), kind="P07")
     if any(size != 1 for size in loss.spec.shape):
         raise ShapeError(f"the loss must have one element, {loss.name} is {loss.spec}", user_location(),
-                         "Reduce it first (loss.mean()), or use gradients().")
+                         "Reduce it first (loss.mean()), or use gradients().", kind="S02")
     if loss.stop_gradient:
-        raise GradientError(f"{loss.name} stops gradients: nothing it depends on requires one", user_location())
+        raise GradientError(
+            f"{loss.name} stops gradients: nothing it depends on requires one", user_location(),
+            kind="G03",
+        )
     leaves = [value for value in recorder.program.inputs if not value.stop_gradient]
     found = _derive(recorder, [loss], [None], leaves, no_grad_set)
     if parameter_list is None:
@@ -86,10 +89,16 @@ def gradients(
     targets, inputs = _listed(targets), _listed(inputs)
     seeds = [None] * len(targets) if target_gradients is None else _listed(target_gradients)
     if len(seeds) != len(targets):
-        raise GradientError(f"got {len(targets)} targets but {len(seeds)} target_gradients", user_location())
+        raise GradientError(
+            f"got {len(targets)} targets but {len(seeds)} target_gradients", user_location(),
+            kind="G06",
+        )
     for target, seed in zip(targets, seeds, strict=True):
         if seed is not None and not _may_be_same(seed, target):
-            raise ShapeError(f"the gradient of {target.name} is {seed.spec}, expected {target.spec}", user_location())
+            raise ShapeError(
+                f"the gradient of {target.name} is {seed.spec}, expected {target.spec}", user_location(),
+                kind="S04",
+            )
     if not targets or not inputs:
         return [None] * len(inputs)
     found = _derive(_recorder(targets[0]), targets, seeds, [variable.value for variable in inputs], no_grad_set)
@@ -173,13 +182,17 @@ class _GradientsInPlace(Backward):
                 f"the gradient of {operator.attrs['name']} went through hooks, which cannot be differentiated in a "
                 "Program that is built by hand",
                 operator.location, "Use to_static and grad(..., create_graph=True).",
+                kind="G10",
             )
         super().propagate(operator, grads)
 
 
 def _recorder(variable: Any) -> GraphInterpreter:
     if not isinstance(variable, Variable):
-        raise GradientError(f"expected a Variable of a Program, got {type(variable).__name__}", user_location())
+        raise GradientError(
+            f"expected a Variable of a Program, got {type(variable).__name__}", user_location(),
+            kind="G11",
+        )
     return recorder_of(variable.interpreter.program)
 
 

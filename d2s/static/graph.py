@@ -39,7 +39,10 @@ class GraphInterpreter(StaticInterpreter):
     def add_input(self, name: str, spec: TensorSpec, stop_gradient: bool) -> Variable:
         """A new input of the Program under exactly this name."""
         if name in self._named or self.names.fresh(name) != name:
-            raise ProgramError(f"{self.program.name} has a variable named {name!r} already", user_location())
+            raise ProgramError(
+                f"{self.program.name} has a variable named {name!r} already", user_location(),
+                kind="P03",
+            )
         variable = self._named[name] = Variable(self, Value(name, spec, stop_gradient))
         self.program.block.inputs += (variable.value,)
         return variable
@@ -77,7 +80,7 @@ class GraphInterpreter(StaticInterpreter):
         """
         found = self.find(name)
         if found is None:
-            raise ProgramError(f"{self.program.name} has no variable named {name!r}")
+            raise ProgramError(f"{self.program.name} has no variable named {name!r}", kind="P03")
         return self._named[name] if name in self._named else Variable(self, found)
 
     def find(self, name: str) -> Value | None:
@@ -108,6 +111,7 @@ class GraphInterpreter(StaticInterpreter):
             raise ProgramError(
                 f"stop_gradient of {value.name} cannot change once an operator has used it", user_location(),
                 "Set it directly after the variable is made.",
+                kind="P04",
             )
         if not flag and not is_floating(variable.dtype):
             raise DTypeError(f"{variable.dtype.name} cannot require gradients ({value.name})", user_location())
@@ -127,6 +131,7 @@ class GraphInterpreter(StaticInterpreter):
             raise HookError(
                 f"a hook on {variable.name} comes too late: the gradient of {variable.name} is computed above",
                 user_location(), "Register it before append_backward() or gradients().",
+                kind="H02",
             )
         return super().register_hook(variable, hook)
 
@@ -202,7 +207,10 @@ def recorder_of(program: Program) -> GraphInterpreter:
     """
     if program.recorder is None:
         if program.operators or program.inputs:
-            raise ProgramError(f"{program.name} was traced from a function: nothing can be added to it by hand")
+            raise ProgramError(
+                f"{program.name} was traced from a function: nothing can be added to it by hand",
+                kind="P05",
+            )
         program.recorder = GraphInterpreter(program)
     found: GraphInterpreter = program.recorder
     return found

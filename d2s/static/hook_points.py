@@ -117,7 +117,7 @@ class HookPoints:
                 position = body.inputs.index(value)
                 self.hook_point(loop.outputs[position])
                 return self.hook_points[value]
-        raise ProgramError(f"{value.name} is not defined in {self.program.name}")
+        raise ProgramError(f"{value.name} is not defined in {self.program.name}", kind="P03")
 
     def is_outer(self, value: Value) -> bool:
         """True for a tensor that came from outside: an argument or a captured tensor."""

@@ -54,7 +54,7 @@ def py_func(
     inputs, outputs = _variables(x, "x"), _variables(out, "out")
     skipped = _variables(skip_vars_in_backward_input, "skip_vars_in_backward_input")
     if not inputs and not outputs:
-        raise ProgramError("py_func needs an input or an output", user_location())
+        raise ProgramError("py_func needs an input or an output", user_location(), kind="P02")
     recorder = (inputs + outputs)[0].interpreter
     given = tuple(recorder.value_of(variable) for variable in inputs)
     for variable in outputs:
@@ -62,12 +62,14 @@ def py_func(
             raise ProgramError(
                 f"{variable.name} is defined already, so py_func cannot define it", user_location(),
                 "Make its output with program.current_block().create_var(name=..., shape=..., dtype=...).",
+                kind="P02",
             )
     for variable in skipped:
         if variable.value not in [known.value for known in (*inputs, *outputs)]:
             raise ProgramError(
                 f"skip_vars_in_backward_input names {variable.name}, which is neither input nor output of this py_func",
                 user_location(),
+                kind="P02",
             )
     passes = backward_func is not None and state.grad_enabled and any(not value.stop_gradient for value in given)
     around = [variable.value for variable in (*inputs, *outputs)]

@@ -71,7 +71,7 @@ class Executor:
         if program.recorder is None:
             if not program.operators:
                 return [_fetched(program, None, item) for item in fetch_list or ()]
-            raise ExecutionError(f"{program.name} was traced from a function: call that function to run it")
+            raise ExecutionError(f"{program.name} was traced from a function: call that function to run it", kind="X03")
         recorder: GraphInterpreter = program.recorder
         wanted = tuple(_fetched(program, recorder, item) for item in fetch_list or ())
         plan = _plan(recorder, wanted)
@@ -93,9 +93,9 @@ def _fetched(program: Program, recorder: GraphInterpreter | None, item: Any) -> 
         raise DTypeError(f"a fetch must be a Variable or a name, got {type(item).__name__}")
     if value is None:
         name = item.name if isinstance(item, Variable) else item
-        raise ExecutionError(f"{name} cannot be fetched: {program.name} has no such variable")
+        raise ExecutionError(f"{name} cannot be fetched: {program.name} has no such variable", kind="X04")
     if recorder is not None and not recorder.in_scope(value):
-        raise ExecutionError(f"{value.name} cannot be fetched: no operator of {program.name} defines it")
+        raise ExecutionError(f"{value.name} cannot be fetched: no operator of {program.name} defines it", kind="X04")
     return value
 
 
@@ -104,17 +104,23 @@ def _fed(recorder: GraphInterpreter, needed: Sequence[Value], feed: dict[str, An
     for name in feed:
         if name not in recorder.feeds:
             known = ", ".join(recorder.feeds) or "none"
-            raise ExecutionError(f"{name!r} is fed, but {recorder.program.name} has no such input; its inputs: {known}")
+            raise ExecutionError(
+                f"{name!r} is fed, but {recorder.program.name} has no such input; its inputs: {known}",
+                kind="X05",
+            )
     tensors = {value: tensor for tensor, value in recorder.captured.values()}
     arrays = []
     for value in needed:
         if value in tensors:
             if not is_initialized(tensors[value]):
-                raise ExecutionError(f"{value.name} has no values yet", advice="Run the startup Program first.")
+                raise ExecutionError(
+                    f"{value.name} has no values yet", advice="Run the startup Program first.",
+                    kind="X06",
+                )
             arrays.append(unwrap(tensors[value]))
         elif value.name not in feed:
             given = ", ".join(feed) or "nothing"
-            raise ExecutionError(f"{value.name} ({_shown(value)}) is not fed; fed: {given}")
+            raise ExecutionError(f"{value.name} ({_shown(value)}) is not fed; fed: {given}", kind="X05")
         else:
             arrays.append(_checked(value, feed[value.name]))
     return arrays

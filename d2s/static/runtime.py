@@ -101,6 +101,7 @@ def check_contents(container: Any, before: list[Any]) -> None:
         raise ExecutionError(
             f"code that is not traced has changed a {type(container).__name__} that the static function has made",
             advice="Let it return a new one, or do not keep it eager.",
+            kind="X01",
         )
 
 
@@ -109,6 +110,7 @@ def modified_in_place(op: str, shape: tuple[Any, ...]) -> None:
     raise GradientError(
         f"a tensor that the gradient of {op} needs has been modified in place: shape [{', '.join(map(str, shape))}]",
         advice="Write to a clone, or write before the tensor is used.",
+        kind="G02",
     )
 
 
@@ -127,7 +129,8 @@ def py_func(
     if len(listed) != len(expected):
         raise ExecutionError(
             f"{name_of(function)} returned {len(listed)} results to py_func, expected {len(expected)}: "
-            f"{', '.join(name for name, _, _ in expected)}"
+            f"{', '.join(name for name, _, _ in expected)}",
+            kind="X02",
         )
     made = []
     for result, (name, spec, needed) in zip(listed, expected, strict=True):
@@ -137,7 +140,8 @@ def py_func(
             if not spec.admits(array):
                 raise ExecutionError(
                     f"{name_of(function)} returned {'None' if result is None else spec_of(array)} to py_func "
-                    f"for {name}, expected {spec}"
+                    f"for {name}, expected {spec}",
+                    kind="X02",
                 )
         made.append(array)
     return made[0] if len(made) == 1 else tuple(made)

@@ -127,6 +127,7 @@ class Variable(TensorBase, TensorMethods):
             f"({self.value.name}: {self.value.spec})",
             user_location(),
             "Keep it a tensor, or keep this function eager with @d2s.jit.not_to_static.",
+            kind="T01",
         )
 
     def __len__(self) -> int:
@@ -143,14 +144,14 @@ class Variable(TensorBase, TensorMethods):
     def register_hook(self, hook: Callable[[Any], Any]) -> Any:
         """Call `hook` with the complete gradient of this value, in every backward of this run."""
         if self.stop_gradient:
-            raise HookError("Cannot register hook on a tensor that stop gradient.")
+            raise HookError("Cannot register hook on a tensor that stop gradient.", kind="H01")
         return self.interpreter.register_hook(self, hook)
 
     def _register_backward_hook(self, hook: Callable[[], Any]) -> Any:
         if not self.is_leaf:
-            raise LeafError("Only can register backward hook for leaf Tensor.")
+            raise LeafError("Only can register backward hook for leaf Tensor.", kind="L01")
         if self.stop_gradient:
-            raise LeafError("Cannot register backward hook on a Tensor that stop gradient.")
+            raise LeafError("Cannot register backward hook on a Tensor that stop gradient.", kind="L01")
         return self.interpreter.method_call(self, "_register_backward_hook", hook)
 
     def retain_grads(self) -> None:
@@ -320,6 +321,7 @@ class ObjectVariable:
             f"{use} needs a Python value that is known only when the Program runs ({self.value.name})",
             user_location(),
             "Keep this function eager with @d2s.jit.not_to_static.",
+            kind="T02",
         )
 
     def __repr__(self) -> str:

@@ -75,7 +75,7 @@ class _Verifier:
             where += f": {results} = {operator.kind}" if results else f": {operator.kind}"
             location = operator.location
         passed = f" (after the pass {self.after})" if self.after else ""
-        return ProgramError(f"{where}: {what}{passed}", location)
+        return ProgramError(f"{where}: {what}{passed}", location, kind="P01")
 
     def run(self, scope: set[Value]) -> None:
         for value in self.program.block.inputs:

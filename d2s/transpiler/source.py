@@ -151,7 +151,7 @@ def read_function(fn: FunctionType) -> tuple[Node, SourceInfo]:
     if not lines or (file.startswith("<") and not _compiles_to("".join(lines), file, code)):
         # One such name may stand for many texts: `exec` and `-c` share "<string>".
         message, advice = _why_no_lines(file, fn.__qualname__)
-        raise SourceError(message, None, advice)
+        raise SourceError(message, None, advice, kind="F01")
     try:
         definitions = _parse_file("".join(lines), file)
     except (SyntaxError, ValueError) as error:
@@ -172,6 +172,7 @@ def read_function(fn: FunctionType) -> tuple[Node, SourceInfo]:
             f"cannot tell which of {len(found)} functions on this line is {fn.__qualname__!r}",
             Location(file, code.co_firstlineno, lines[code.co_firstlineno - 1]),
             "Write one function per line (or run without -X no_debug_ranges).",
+            kind="F01",
         )
     node, classes = found[0]
     tree = gast.ast_to_gast(ast.Expr(value=node) if isinstance(node, ast.Lambda) else node)
@@ -194,6 +195,7 @@ def _changed(fn: FunctionType, how: str) -> SourceError:
         f"the file of {fn.__qualname__!r} is not the one that was loaded: {how}",
         Location(code.co_filename, code.co_firstlineno),
         "The file changed on disk after it was imported; start Python again.",
+        kind="F03",
     )
 
 

@@ -1,4 +1,4 @@
-"""``python -m tests.docs``: write into the documents what their programs print now; see what changed with git."""
+"""``python -m tests.docs``: make docs/errors.md, and write into the documents what their programs print now."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import tempfile
 from pathlib import Path
 
 import d2s
+from tests.docs.error_page import PAGE, entry, page
 from tests.docs.markdown import DOCUMENTS, blocks_of, is_output, sessions_of
-from tests.docs.test_markdown import run
+from tests.docs.programs import run
 
 
 def main() -> None:
+    PAGE.write_text(page(entry), encoding="utf-8")
     for document in DOCUMENTS:
+        if document == PAGE:
+            continue
         text = document.read_text(encoding="utf-8")
         outputs = {}
         for session in sessions_of(text):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import linecache
 import re
 import sys
 from pathlib import Path
@@ -12,27 +9,16 @@ from pathlib import Path
 import pytest
 
 import d2s
+from tests.docs.error_page import PAGE
 from tests.docs.markdown import DOCUMENTS, ROOT, Step, anchors_of, is_output, links_of, sessions_of
+from tests.docs.programs import run
 
 SESSIONS = [
     pytest.param(session, id=f"{document.relative_to(ROOT)}:{session[0].line}")
-    for document in DOCUMENTS for session in sessions_of(document.read_text(encoding="utf-8"))
+    for document in DOCUMENTS
+    if document != PAGE  # made, and its programs run, by test_error_page
+    for session in sessions_of(document.read_text(encoding="utf-8"))
 ]
-
-
-def run(program: str, folder: Path, namespace: dict[str, object]) -> str:
-    """Run a program from a file; what it printed, an exception at its end included."""
-    file = folder / "program.py"
-    file.write_text(program, encoding="utf-8")
-    linecache.checkcache(str(file))
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        try:
-            exec(compile(program, str(file), "exec"), namespace)
-        except Exception as error:
-            name = type(error).__name__ if type(error).__module__ == "builtins" else f"d2s.{type(error).__name__}"
-            print(f"{name}: {error}")
-    return printed.getvalue().replace(str(folder) + "/", "")
 
 
 def check(session: list[Step], folder: Path) -> None:

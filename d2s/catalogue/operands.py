@@ -1,0 +1,150 @@
+"""Failures of operators and of what is given to them: shapes, dtypes, indices."""
+
+from d2s.catalogue.kind import Family
+
+shape, dtype, index = Family("ShapeError"), Family("DTypeError"), Family("IndexOutOfRangeError")
+
+KINDS = (
+    shape(
+        "S01",
+        "Shapes do not fit",
+        cause="The shapes of the operands do not fit the operator, or a shape that was asked for does not fit the "
+        "tensor. The message names the operator and the shapes.",
+        fix="Print the shapes before the line; `reshape`, `unsqueeze` or `transpose` one of the operands.",
+        example="paddle.ones([2, 3]) @ paddle.ones([2, 3])",
+        fixed="paddle.ones([2, 3]) @ paddle.ones([2, 3]).T",
+    ),
+    shape(
+        "S02",
+        "One element is needed",
+        cause="A tensor of several elements is used as one number: `item()`, `float()`, `int()`, `if x:`, or as the "
+        "loss of `append_backward`.",
+        fix="Reduce it to one element (`sum`, `mean`, `all`, `any`), or pick one.",
+        example="""
+            if paddle.to_tensor([1.0, 2.0]) > 0:
+                print("positive")
+        """,
+        fixed="""
+            if (paddle.to_tensor([1.0, 2.0]) > 0).all():
+                pass
+        """,
+    ),
+    shape(
+        "S03",
+        "Examples of one batch differ",
+        cause="The examples that a `DataLoader` puts into one batch have different shapes or lengths.",
+        fix="Pad them to one size in the data set, or pass a `collate_fn` that does.",
+        example="paddle.io.dataloader.default_collate_fn([[1.0, 2.0], [3.0]])",
+    ),
+    shape(
+        "S04",
+        "A tensor is given values of another shape",
+        cause="`set_value`, a write in place or a gradient has another shape than the tensor it is for.",
+        fix="Give it values of its own shape, or use an operator that makes a new tensor.",
+        example="paddle.zeros([2]).set_value(paddle.ones([3]))",
+        fixed="paddle.zeros([2]).set_value(paddle.ones([2]))",
+    ),
+    shape(
+        "S05",
+        "The largest of nothing",
+        cause="`max`, `min`, `argmax` or `argmin` along an axis of size 0.",
+        fix="Ask for the size first.",
+        example="paddle.zeros([0]).max()",
+    ),
+    shape(
+        "S06",
+        "A size has to be known",
+        cause="The number of results of an operator depends on a size that is known only when the Program runs.",
+        fix="Keep all elements, and give those that are not wanted a value that does no harm.",
+        example="""
+            @paddle.jit.to_static
+            def shrink(x, mask):
+                chosen = x[mask].reshape([1, 1, 1, -1])
+                return paddle.nn.functional.adaptive_max_pool2d(chosen, [1, 2])
+
+            shrink(paddle.ones([3]), paddle.to_tensor([True, False, True]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def shrink(x, mask):
+                chosen = paddle.where(mask, x, paddle.full_like(x, float("-inf"))).reshape([1, 1, 1, -1])
+                return paddle.nn.functional.adaptive_max_pool2d(chosen, [1, 2])
+
+            shrink(paddle.ones([3]), paddle.to_tensor([True, False, True]))
+        """,
+    ),
+    dtype(
+        "D01",
+        "A kind of value that is not accepted",
+        cause="An operator or function got a dtype, or a Python object, that it is not defined for.",
+        fix="Convert it first: `x.astype('float32')` for tensors, `paddle.to_tensor(...)` for lists.",
+        example="""
+            paddle.add(paddle.to_tensor([1.0]), "1")
+        """,
+        fixed="""
+            paddle.add(paddle.to_tensor([1.0]), float("1"))
+        """,
+    ),
+    dtype(
+        "D02",
+        "Integers have no gradient",
+        cause="`stop_gradient=False` was asked for a tensor of integers or booleans.",
+        fix="Make it a floating point tensor.",
+        example="paddle.to_tensor([1, 2], stop_gradient=False)",
+        fixed='paddle.to_tensor([1, 2], dtype="float32", stop_gradient=False)',
+    ),
+    dtype(
+        "D03",
+        "Something that cannot be saved",
+        cause="`paddle.save` writes tensors, arrays and plain Python values only, so that `load` never runs code.",
+        fix="Save the numbers in the object, or its `state_dict()`.",
+        example="""
+            import io
+
+            paddle.save({"schedule": lambda step: 0.1}, io.BytesIO())
+        """,
+        fixed="""
+            import io
+
+            paddle.save({"rate": 0.1}, io.BytesIO())
+        """,
+    ),
+    dtype(
+        "D04",
+        "A tensor is given values of another dtype",
+        cause="A gradient, or a value written in place, is no tensor or has a dtype that does not fit the tensor.",
+        fix="Cast it to the dtype of the tensor.",
+        example="""
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            (2 * x).backward(paddle.to_tensor([1]))
+        """,
+        fixed="""
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            (2 * x).backward(paddle.to_tensor([1.0]))
+        """,
+    ),
+    index(
+        "I01",
+        "An index outside of the tensor",
+        cause="An index is larger than the axis, there are more indices than axes, or a mask has another shape.",
+        fix="Compare the index with `x.shape`; the last element is number -1.",
+        example="paddle.to_tensor([1.0, 2.0])[2]",
+        fixed="paddle.to_tensor([1.0, 2.0])[-1]",
+    ),
+    index(
+        "I02",
+        "An axis that is not there",
+        cause="The number of an axis is larger than the number of axes.",
+        fix="Axes are counted from 0, or from -1 backwards.",
+        example="paddle.ones([2, 3]).sum(axis=2)",
+        fixed="paddle.ones([2, 3]).sum(axis=1)",
+    ),
+    index(
+        "I03",
+        "A class or row that is not there",
+        cause="A label is not below the number of classes, or `padding_idx` is no row of the embedding.",
+        fix="Check the largest label and the number of classes.",
+        example="paddle.nn.Embedding(10, 4, padding_idx=10)",
+        fixed="paddle.nn.Embedding(10, 4, padding_idx=9)",
+    ),
+)

@@ -1,0 +1,684 @@
+"""Code that cannot become a graph: loops, branches, effects and objects."""
+
+from d2s.catalogue.kind import Family
+
+syntax = Family("UnsupportedSyntaxError")
+
+KINDS = (
+    syntax(
+        "U01",
+        "backward() of a variable",
+        cause="In a Program that is built by hand, `backward()` has no meaning: nothing has been computed yet.",
+        fix="Use `append_backward` or `gradients`.",
+        example="""
+            paddle.enable_static()
+            x = paddle.static.data("x", [1])
+            x.backward()
+        """,
+        fixed="""
+            paddle.enable_static()
+            x = paddle.static.data("x", [1])
+            x.stop_gradient = False
+            paddle.static.gradients([x * x], [x])
+        """,
+    ),
+    syntax(
+        "U02",
+        "backward() in a loop on a tensor",
+        cause="`backward()` is called in a loop whose turns are known only when the Program runs.",
+        fix="Call it after the loop, or loop outside of the static function.",
+        example="""
+            @paddle.jit.to_static
+            def descend(x):
+                while x.sum() > 1:
+                    (x * x).backward()
+                    x = x / 2
+                return x
+
+            descend(paddle.to_tensor([2.0], stop_gradient=False))
+        """,
+    ),
+    syntax(
+        "U03",
+        "grad() inside of a static function",
+        cause="`paddle.grad` of tensors that belong to the Program that is being traced.",
+        fix="Call it outside, on what the static function returns.",
+        example="""
+            @paddle.jit.to_static
+            def slope(x):
+                return paddle.grad(x * x, [x])[0]
+
+            slope(paddle.to_tensor([2.0], stop_gradient=False))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def square(x):
+                return x * x
+
+            x = paddle.to_tensor([2.0], stop_gradient=False)
+            paddle.grad(square(x), [x])
+        """,
+    ),
+    syntax(
+        "U04",
+        "A changed container is read as a whole",
+        cause="A list, dict or set from outside was changed in this call, which happens when the Program runs, and is "
+        "then looped over, stacked or compared as a whole.",
+        fix="Read it before the change, or read single elements.",
+        example="""
+            history = []
+
+            @paddle.jit.to_static
+            def remember(x):
+                history.append(x)
+                return paddle.stack(history).sum()
+
+            remember(paddle.ones([1]))
+        """,
+        fixed="""
+            history = []
+
+            @paddle.jit.to_static
+            def remember(x):
+                total = paddle.stack([*history, x]).sum()
+                history.append(x)
+                return total
+
+            remember(paddle.ones([1]))
+        """,
+    ),
+    syntax(
+        "U05",
+        "A dict is changed while a view of it is in use",
+        cause="`keys()`, `values()` and `items()` show later changes of their dict, and a change of a dict from "
+        "outside happens only when the Program runs.",
+        fix="Make a list of the view before the change, or ask for the view again after it.",
+        example="""
+            table = {"a": 1}
+
+            @paddle.jit.to_static
+            def f(x):
+                names = table.keys()
+                table["b"] = 2
+                return x, names
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            table = {"a": 1}
+
+            @paddle.jit.to_static
+            def f(x):
+                names = list(table.keys())
+                table["b"] = 2
+                return x, names
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
+        "U06",
+        "May raise inside of try",
+        cause="The statement may raise when the Program runs, and then the `try` around it is no longer there to "
+        "catch it.",
+        fix="Do it before the `try`, or keep the function eager.",
+        example="""
+            @paddle.jit.not_to_static
+            def checked(x):
+                if x.item() <= 0:
+                    raise ValueError("not positive")
+                return x
+
+            @paddle.jit.to_static
+            def f(x):
+                try:
+                    return checked(x)
+                except ValueError:
+                    return -x
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x):
+                if x.sum() <= 0:
+                    return -x
+                return x
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
+        "U07",
+        "Recursion that ends on a tensor",
+        cause="The function calls itself until a tensor has some value: how deep is known only when the Program runs.",
+        fix="Write it as a `while` loop.",
+        example="""
+            @paddle.jit.to_static
+            def halve(x):
+                if x.sum() > 1:
+                    return halve(x / 2)
+                return x
+
+            halve(paddle.to_tensor([8.0]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def halve(x):
+                while x.sum() > 1:
+                    x = x / 2
+                return x
+
+            halve(paddle.to_tensor([8.0]))
+        """,
+    ),
+    syntax(
+        "U08",
+        "A tensor from outside is written in a loop on a tensor",
+        cause="A write in place to a tensor that was not made in this call, inside of a loop whose turns are known "
+        "only when the Program runs.",
+        fix="Write to a clone in the loop, and to the tensor after it.",
+        example="""
+            total = paddle.zeros([1])
+
+            @paddle.jit.to_static
+            def add(x):
+                while x.sum() > 1:
+                    x = x / 2
+                    total.add_(x)
+                return x
+
+            add(paddle.to_tensor([8.0]))
+        """,
+        fixed="""
+            total = paddle.zeros([1])
+
+            @paddle.jit.to_static
+            def add(x):
+                found = total.clone()
+                while x.sum() > 1:
+                    x = x / 2
+                    found = found + x
+                total.set_value(found)
+                return x
+
+            add(paddle.to_tensor([8.0]))
+        """,
+    ),
+    syntax(
+        "U09",
+        "__dict__ of a changed object",
+        cause="An attribute of an object from outside is set in this call, and its `__dict__` (or `vars()`) is used "
+        "as well.",
+        fix="Use `getattr` and `setattr`, or the names of the attributes.",
+        example="""
+            class State:
+                step = 0
+
+            state = State()
+
+            @paddle.jit.to_static
+            def f(x):
+                state.step += 1
+                return x * len(vars(state))
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
+        "U10",
+        "Tensors as keys",
+        cause="A dict or set from outside has tensors as keys or members. A Program finds tensors by their place, and "
+        "a key is no place.",
+        fix="Use names or numbers as keys.",
+        example="""
+            weight = paddle.ones([1])
+            scales = {weight: 2.0}
+
+            @paddle.jit.to_static
+            def f(x):
+                for key in scales:
+                    x = x * key
+                return x
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            weight = paddle.ones([1])
+            scales = {"weight": weight}
+
+            @paddle.jit.to_static
+            def f(x):
+                for key in scales:
+                    x = x * scales[key]
+                return x
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
+        "U11",
+        "Too many ways through the code",
+        cause="Branches on tensors leave Python objects that cannot be merged into one value (lists of different "
+        "lengths, for example), so every way is followed to its end; there are too many.",
+        fix="Use tensor operators such as `where`, or write a `while` on a tensor.",
+        example="""
+            @paddle.jit.to_static
+            def positive(x):
+                found = []
+                for i in range(12):
+                    if x[i] > 0:
+                        found.append(i)
+                return found
+
+            positive(paddle.ones([12]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def positive(x):
+                return paddle.nonzero(x > 0)
+
+            positive(paddle.ones([12]))
+        """,
+    ),
+    syntax(
+        "U12",
+        "A write to one of several tensors",
+        cause="A write in place to a tensor that is one of several; which one is known only when the Program runs.",
+        fix="Write to a clone, or write in the branches.",
+        example="""
+            @paddle.jit.to_static
+            def f(x):
+                a, b = x * 1, x * 2
+                c = a if x.sum() > 0 else b
+                c.add_(x)
+                return a, b
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x):
+                a, b = x * 1, x * 2
+                if x.sum() > 0:
+                    a.add_(x)
+                else:
+                    b.add_(x)
+                return a, b
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
+        "U13",
+        "Something that is computed once",
+        cause="A cached property, or a cached function that has effects, runs on its first call only. If that is the "
+        "call that is traced, it would not happen in the run.",
+        fix="Read or call it once before the first static call, or keep it eager.",
+        example="""
+            import functools
+
+            class Model:
+                @functools.cached_property
+                def scale(self):
+                    return 2.0
+
+            model = Model()
+
+            @paddle.jit.to_static
+            def f(x):
+                return x * model.scale
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            import functools
+
+            class Model:
+                @functools.cached_property
+                def scale(self):
+                    return 2.0
+
+            model = Model()
+            model.scale
+
+            @paddle.jit.to_static
+            def f(x):
+                return x * model.scale
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
+        "U14",
+        "A PyLayer that returns something else",
+        cause="In a static function, `forward` of a `PyLayer` has to return tensors.",
+        fix="Return tensors only; keep other values in `ctx`.",
+        example="""
+            class Pair(paddle.autograd.PyLayer):
+                @staticmethod
+                def forward(ctx, x):
+                    return x * 2, "twice"
+
+                @staticmethod
+                def backward(ctx, g):
+                    return g * 2
+
+            @paddle.jit.to_static
+            def f(x):
+                return Pair.apply(x)
+
+            f(paddle.to_tensor([1.0], stop_gradient=False))
+        """,
+    ),
+    syntax(
+        "U15",
+        "An iterator from outside",
+        cause="The trace would use up the iterator, and the next call would find nothing in it.",
+        fix="Pass a list of its items.",
+        example="""
+            @paddle.jit.to_static
+            def total(numbers, x):
+                for number in numbers:
+                    x = x + number
+                return x
+
+            total(iter([1, 2]), paddle.zeros([1]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def total(numbers, x):
+                for number in numbers:
+                    x = x + number
+                return x
+
+            total([1, 2], paddle.zeros([1]))
+        """,
+    ),
+    syntax(
+        "U16",
+        "An iterator is advanced in code that is traced several times",
+        cause="Both ways of a branch on a tensor, and the turns of a loop on one, are traced more than once, and an "
+        "iterator cannot be put back.",
+        fix="Use a list and an index, or make the iterator in the turn.",
+        example="""
+            @paddle.jit.to_static
+            def f(x):
+                numbers = iter([1, 2, 3])
+                while x.sum() > 1:
+                    x = x / 2 - next(numbers)
+                return x
+
+            f(paddle.to_tensor([8.0]))
+        """,
+    ),
+    syntax(
+        "U17",
+        "A Python loop without end",
+        cause="A `for` over an endless iterator (`itertools.count()`) whose `break` depends on a tensor.",
+        fix="Write it as `while` with a counter.",
+        example="""
+            import itertools
+
+            @paddle.jit.to_static
+            def f(x):
+                for _ in itertools.count():
+                    if x.sum() < 1:
+                        break
+                    x = x / 2
+                return x
+
+            f(paddle.to_tensor([8.0]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x):
+                while x.sum() >= 1:
+                    x = x / 2
+                return x
+
+            f(paddle.to_tensor([8.0]))
+        """,
+    ),
+    syntax(
+        "U18",
+        "range() with a step that is a tensor",
+        cause="The sign of the step decides how a `range` ends, so it has to be known while tracing.",
+        fix="Write a `while` loop.",
+        example="""
+            @paddle.jit.to_static
+            def f(x, step):
+                for i in range(0, 10, step):
+                    x = x + i
+                return x
+
+            f(paddle.ones([1]), paddle.to_tensor(2))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x, step):
+                i = paddle.to_tensor(0)
+                while i < 10:
+                    x = x + i
+                    i = i + step
+                return x
+
+            f(paddle.ones([1]), paddle.to_tensor(2))
+        """,
+    ),
+    syntax(
+        "U19",
+        "An object of unknown origin",
+        cause="An object comes out of code that is not traced, so that it cannot be told whether this call has made "
+        "it, and each run has to make its own.",
+        fix="Make it outside, or by calling its class.",
+        example="""
+            import copy
+
+            class Box:
+                pass
+
+            @paddle.jit.to_static
+            def f(x):
+                made = [*map(copy.copy, [Box()])][0]
+                made.value = x
+                return made
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
+        "U20",
+        "A generator leaves the function",
+        cause="A generator or iterator that was made inside of a static function is returned or stored. Its code "
+        "would run after the Program.",
+        fix="Make a list of it.",
+        example="""
+            @paddle.jit.to_static
+            def rows(x):
+                return (row for row in x)
+
+            rows(paddle.ones([2, 2]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def rows(x):
+                return [row for row in x]
+
+            rows(paddle.ones([2, 2]))
+        """,
+    ),
+    syntax(
+        "U21",
+        "A loop whose variables change their kind",
+        cause="A loop on a tensor carries its variables from turn to turn: tensors, numbers, and None that becomes a "
+        "tensor. Lists that grow, texts and other objects that change cannot be carried.",
+        fix="Give every variable one kind of value in all turns; collect in a tensor with `concat`.",
+        example="""
+            @paddle.jit.to_static
+            def halves(x):
+                seen = []
+                while x.sum() > 1:
+                    x = x / 2
+                    seen.append(x)
+                return seen
+
+            halves(paddle.to_tensor([8.0]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def halves(x):
+                seen = paddle.zeros([0])
+                while x.sum() > 1:
+                    x = x / 2
+                    seen = paddle.concat([seen, x])
+                return seen
+
+            halves(paddle.to_tensor([8.0]))
+        """,
+    ),
+    syntax(
+        "U22",
+        "A write to a view that has no history",
+        cause="A view that was taken under `no_grad` is written in place where gradients are needed.",
+        fix="Write to `x[...]` of the tensor itself.",
+        example="""
+            @paddle.jit.to_static
+            def f(x):
+                y = x * 2
+                with paddle.no_grad():
+                    part = y[0]
+                part.add_(x[1])
+                return y
+
+            f(paddle.to_tensor([1.0, 2.0], stop_gradient=False))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x):
+                y = x * 2
+                y[0] = y[0] + x[1]
+                return y
+
+            f(paddle.to_tensor([1.0, 2.0], stop_gradient=False))
+        """,
+    ),
+    syntax(
+        "U23",
+        "A write to a tensor of which a detached one is in use",
+        cause="`detach()` shares the values of its tensor, and a write in place would have to show in both.",
+        fix="Detach a clone: `x.clone().detach()`.",
+        example="""
+            @paddle.jit.to_static
+            def f(x):
+                y = x * 2
+                fixed = y.detach()
+                y.add_(x)
+                return y * fixed
+
+            f(paddle.to_tensor([1.0], stop_gradient=False))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x):
+                y = x * 2
+                fixed = y.clone().detach()
+                y.add_(x)
+                return y * fixed
+
+            f(paddle.to_tensor([1.0], stop_gradient=False))
+        """,
+    ),
+    syntax(
+        "U24",
+        "A write with a gradient to a tensor from outside",
+        cause="A write in place to a tensor of the caller through which a gradient flows would change its history "
+        "outside of the Program.",
+        fix="Write to a clone of it and return that.",
+        example="""
+            @paddle.jit.to_static
+            def shift(y):
+                y.add_(paddle.ones([1]))
+                return y * 2
+
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            shift(x * 3)
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def shift(y):
+                y = y + 1
+                return y * 2
+
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            shift(x * 3)
+        """,
+    ),
+    syntax(
+        "U25",
+        "A context manager of the run",
+        cause="What `with` enters is known only when the Program runs, for example an open file.",
+        fix="Enter it outside of the static function.",
+        example="""
+            import os
+
+            @paddle.jit.to_static
+            def f(x):
+                with open(os.devnull) as file:
+                    return x
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            import os
+
+            @paddle.jit.to_static
+            def f(x):
+                return x
+
+            with open(os.devnull) as file:
+                f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
+        "U26",
+        "A loaded Layer inside of a static function",
+        cause="What `paddle.jit.load` gives is a Program already; it cannot become part of another.",
+        fix="Call it outside of the static function.",
+        example="""
+            import os
+            import tempfile
+
+            spec = [paddle.static.InputSpec([1, 2])]
+            with tempfile.TemporaryDirectory() as folder:
+                place = os.path.join(folder, "model")
+                paddle.jit.save(paddle.nn.Linear(2, 2), place, input_spec=spec)
+                layer = paddle.jit.load(place)
+
+            @paddle.jit.to_static
+            def f(x):
+                return layer(x)
+
+            f(paddle.ones([1, 2]))
+        """,
+    ),
+    syntax(
+        "U27",
+        "async def",
+        cause="A coroutine runs in pieces, at times that its event loop chooses; a Program runs at once.",
+        fix="Convert a plain function that the coroutine calls.",
+        example="""
+            @paddle.jit.to_static
+            async def f(x):
+                return x
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def double(x):
+                return 2 * x
+
+            async def f(x):
+                return double(x)
+        """,
+    ),
+)

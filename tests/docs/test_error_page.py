@@ -1,0 +1,137 @@
+"""The catalogue of errors: each example fails with its id, each fix works, and docs/errors.md is what they make."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import d2s
+from d2s import errors
+from d2s.catalogue import KINDS, Kind, find
+from tests.docs.error_page import PAGE, entry, page
+from tests.docs.markdown import blocks_of
+from tests.docs.programs import run_alone
+
+PACKAGE = Path(d2s.__file__).parent
+CLASSES = {name: found for name, found in vars(errors).items() if isinstance(found, type) and name in errors.__all__
+           and issubclass(found, errors.D2SError)}
+KINDS_BY_ID = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+
+def on_page(kind: Kind) -> str:
+    """The entry as it stands in docs/errors.md."""
+    return re.search(rf"^### {kind.id}\n.*?(?=\n^##|\Z)", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[0]
+
+
+@KINDS_BY_ID
+def test_the_example_raises_this_error(kind: Kind) -> None:
+    text = entry(kind)
+    printed = blocks_of(text)[1].text
+    last = re.findall(r"^d2s\.(\w+): .*\[(D2S-\w+)\]$", printed, re.MULTILINE)
+    assert last == [(kind.error, kind.id)], printed
+    assert re.search(r"^  program\.py:\d+$", printed, re.MULTILINE), "the message names no line of the example"
+    assert text == on_page(kind), "run `python -m tests.docs`"
+
+
+@KINDS_BY_ID
+def test_the_fixed_program_runs(kind: Kind, tmp_path: Path) -> None:
+    if kind.fixed:
+        assert run_alone(kind.fixed, tmp_path) == ""
+        assert kind.fixed != kind.example
+
+
+def test_the_page_is_what_the_catalogue_makes() -> None:
+    # The entries themselves are compared, one by one, by the first test.
+    assert page(on_page) == PAGE.read_text(encoding="utf-8"), "run `python -m tests.docs`"
+
+
+def raised(root: Path) -> Iterator[tuple[str, str, str | None]]:
+    """Place, class and kind of every error of d2s that code below `root` makes."""
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CLASSES:
+                kinds = [keyword.value for keyword in node.keywords if keyword.arg == "kind"]
+                kind = kinds[0].value if kinds and isinstance(kinds[0], ast.Constant) else None
+                yield f"{path.relative_to(root)}:{node.lineno}", node.func.id, kind
+
+
+def without_entry(root: Path) -> list[str]:
+    """What is raised with a kind that the catalogue does not have, or has for another class."""
+    wrong = []
+    for place, name, kind in raised(root):
+        found = KINDS.get(f"D2S-{kind or CLASSES[name].general_kind}")
+        if found is None or found.error != name:
+            wrong.append(f"{place}: {name} of kind {kind}")
+    return wrong
+
+
+def test_every_error_that_is_raised_is_in_the_catalogue() -> None:
+    assert without_entry(PACKAGE) == []
+
+
+def test_every_kind_of_the_catalogue_is_raised() -> None:
+    kinds = {kind or CLASSES[name].general_kind for _, name, kind in raised(PACKAGE)}
+    assert {kind.name for kind in KINDS.values()} - kinds == set()
+
+
+@pytest.mark.parametrize("text", ['HookError("a")', 'HookError("a", kind="Z99")', 'HookError("a", kind="G01")'])
+def test_an_error_without_entry_is_found(text: str, tmp_path: Path) -> None:
+    (tmp_path / "planted.py").write_text(f"def f():\n    raise {text}\n", encoding="utf-8")
+    assert len(without_entry(tmp_path)) == 1
+
+
+def test_every_class_of_errors_has_entries() -> None:
+    assert {kind.error for kind in KINDS.values()} == CLASSES.keys() - {"D2SError"}
+
+
+def test_ids_are_letters_of_their_class_and_numbers() -> None:
+    letters = {kind.error: kind.name[0] for kind in KINDS.values()}
+    assert len(set(letters.values())) == len(letters)
+    for kind in KINDS.values():
+        assert re.fullmatch(letters[kind.error] + r"\d\d", kind.name)
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_an_error_keeps_its_id(name: str) -> None:
+    error = CLASSES[name]("words", errors.Location("file.py", 3, "x = 1"), "advice", kind="T02")
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), again.id, str(again)) == (type(error), "D2S-T02", str(error))
+    assert str(error) == "words [D2S-T02]\n  file.py:3\n    x = 1\n  advice"
+    assert error.message == "words"
+
+
+def test_an_error_without_kind_shows_no_id() -> None:
+    assert str(d2s.D2SError("words", errors.Location("file.py", 3, "x = 1"))) == "words\n  file.py:3\n    x = 1"
+
+
+def test_entries_are_found_by_their_id() -> None:
+    assert find("D2S-G01") is find("g01") is KINDS["D2S-G01"]
+    with pytest.raises(KeyError):
+        find("D2S-Z01")
+
+
+def catalogue(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "d2s.catalogue", *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_the_command_prints_an_entry() -> None:
+    done = catalogue("D2S-G01")
+    assert done.returncode == 0
+    assert KINDS["D2S-G01"].cause in done.stdout
+    assert "    y.backward(retain_graph=True)\n" in done.stdout
+
+
+def test_the_command_lists_all_and_knows_what_it_has_not() -> None:
+    assert catalogue().stdout.count("D2S-") == len(KINDS)
+    done = catalogue("D2S-Z01")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no error D2S-Z01" in done.stderr
