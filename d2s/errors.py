@@ -263,7 +263,7 @@ def user_location(frame: FrameType | None = None) -> Location | None:
             place = GENERATED.get(code.co_filename, {}).get(found.f_lineno)
             if place is not None:
                 return place
-        elif not code.co_filename.startswith(_PACKAGE):
+        elif is_user_code(code):
             return Location(code.co_filename, found.f_lineno, code=code, instruction=found.f_lasti)
         found = found.f_back  # type: ignore[assignment]
     return None
