@@ -31,7 +31,7 @@ from d2s.nn.parameter import ParamAttr
 from d2s.ops import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from d2s import jit, static
+    from d2s import jit, static, testing
     from d2s.jit import to_static
     from d2s.static.default_programs import disable_static, enable_static, in_dynamic_mode
 
@@ -40,6 +40,7 @@ _ON_DEMAND = {
     "jit": "d2s.jit",
     "static": "d2s.static",
     "to_static": "d2s.jit",
+    "testing": "d2s.testing",
     "disable_static": "d2s.static.default_programs",
     "enable_static": "d2s.static.default_programs",
     "in_dynamic_mode": "d2s.static.default_programs",
@@ -101,6 +102,7 @@ __all__ = [
     "set_device",
     "set_grad_enabled",
     "static",
+    "testing",
     "to_static",
     "to_tensor",
 ]

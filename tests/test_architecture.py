@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "nn": LOW | {"eager"},
     "optimizer": LOW | {"eager"},
     "io": LOW | {"eager"},
+    "watching": LOW | {"eager", "static"},
     "jit": LOW | {"transpiler", "operators", "static", "eager", "nn", "drawing"},
     "distributed": LOW | {"nn", "autograd", "io"},
     "onnx": LOW | {"static", "jit"},
@@ -109,6 +110,7 @@ def test_every_part_is_in_the_table() -> None:
         ("drawing/svg.py", "from d2s.static.program import Program"),
         ("nn/layer.py", "from d2s.jit import to_static"),
         ("nn/layer.py", "import d2s"),
+        ("watching/operators.py", "from d2s.jit.trace import Traced"),
         ("io/dataset.py", "from d2s.testing import golden"),
     ],
 )

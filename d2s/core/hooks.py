@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,6 +18,24 @@ from d2s.errors import DTypeError, HookError
 MAX_HOOKS_ADDED_IN_ONE_PASS = 1000
 
 _ids = itertools.count()
+
+
+class _Watching(threading.local):
+    """Who sees the hooks of this thread; None: nobody.
+
+    Attributes
+    ----------
+    registers : callable or None
+        ``registers(hook)`` is told of each registration.
+    calls : callable or None
+        ``calls(hook, *arguments)`` calls each hook, and returns what it returned.
+    """
+
+    registers: Callable[[Callable[..., Any]], None] | None = None
+    calls: Callable[..., Any] | None = None
+
+
+watching = _Watching()
 
 
 class RemovableHandle:
@@ -68,6 +87,8 @@ class HookList:
             raise DTypeError(f"a gradient hook must be callable, got {type(hook).__name__}")
         hook_id = next(_ids)
         self.hooks[hook_id] = hook
+        if watching.registers is not None:
+            watching.registers(hook)
         return RemovableHandle(self.hooks, hook_id)
 
     def __bool__(self) -> bool:
@@ -113,7 +134,7 @@ class HookList:
         """
         before = interpreter.unwrap(gradient)
         for hook in self.live():
-            result = hook(gradient)
+            result = hook(gradient) if watching.calls is None else watching.calls(hook, gradient)
             if result is None or result is gradient:
                 check_result(hook, before, gradient)
             else:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core import interpreter
-from d2s.core.hooks import HookList
+from d2s.core.hooks import HookList, watching
 from d2s.core.interpreter import grad_enabled
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
@@ -75,7 +75,7 @@ class LeafNode:
         """Call the reduce hooks, in order of registration; what they return is ignored."""
         if self.reduce_hooks is not None:
             for hook in self.reduce_hooks.live():
-                hook()
+                hook() if watching.calls is None else watching.calls(hook)
 
     def grad_of(self, index: int) -> Tensor | None:
         """The accumulated gradient; a zero that was only noted is filled in."""

@@ -1,0 +1,210 @@
+"""Two observations of one call, compared."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from d2s.errors import Location
+from d2s.testing.observing import Observation, Seen
+from d2s.watching.hooks import HookCall
+
+_SHOWN = 8
+_MISSING = Seen("nothing")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """
+    One thing that the modes do not have in common.
+
+    Attributes
+    ----------
+    sort : str
+        "error", "hooks", "printed", "warnings", "output", "gradient" or "state".
+    what : str
+        In words.
+    path : str
+        Of a value: under which name a reader knows it.
+    eager, static : str
+        What was seen in each mode.
+    detail : str
+        Of arrays: where they differ first, and how much.
+    place : Location or None
+        The user's line that the difference itself points to, if it does.
+    """
+
+    sort: str
+    what: str
+    eager: str
+    static: str
+    path: str = ""
+    detail: str = ""
+    place: Location | None = None
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far two arrays may be apart; 0 and 0: not at all, to the bit."""
+
+    rtol: float = 0.0
+    atol: float = 0.0
+
+    def admits(self, one: np.ndarray, other: np.ndarray) -> bool:
+        """True if the arrays count as equal; nan equals nan."""
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return False
+        if not self.rtol and not self.atol:
+            # To the bit, except that a nan is a nan: 0.0 is not -0.0.
+            same = one.tobytes() == other.tobytes()
+            return same or (one.dtype.kind in "fc" and _equal_to_the_bit(one, other))
+        if one.dtype.kind not in "fc":
+            return bool(np.array_equal(one, other))
+        return bool(np.allclose(one, other, self.rtol, self.atol, equal_nan=True))
+
+
+def _equal_to_the_bit(one: np.ndarray, other: np.ndarray) -> bool:
+    parts = [(one.real, other.real), (one.imag, other.imag)] if one.dtype.kind == "c" else [(one, other)]
+    for a, b in parts:
+        numbers = ~(np.isnan(a) & np.isnan(b))
+        if not np.array_equal(a[numbers], b[numbers]) or not np.array_equal(
+                np.signbit(a[numbers]), np.signbit(b[numbers])):
+            return False
+    return True
+
+
+def differences(eager: Observation, static: Observation, tolerance: Tolerance, hooks: bool) -> Iterator[Difference]:
+    """What differs, the most telling first."""
+    if eager.raised != static.raised:
+        raised = eager.raised or static.raised
+        assert raised is not None
+        what = "the error" if eager.raised and static.raised else "an error that only one mode raises"
+        yield Difference(
+            "error", what, str(eager.raised or "no error"), str(static.raised or "no error"), place=raised.place)
+    if hooks:
+        yield from _hooks(eager.hooks, static.hooks, tolerance)
+    yield from _texts("printed", "printed line", eager.printed, static.printed)
+    yield from _texts(
+        "warnings", "warning", [(text, None) for text in eager.warned], [(text, None) for text in static.warned])
+    for sort, phrase, ours, theirs in (
+        ("output", "{}", eager.outputs, static.outputs),
+        ("gradient", "gradient of {}", eager.gradients, static.gradients),
+        ("state", "{} after the call", eager.state, static.state),
+    ):
+        yield from _values(sort, phrase, ours, theirs, tolerance)
+
+
+def _values(
+    sort: str, phrase: str, eager: dict[str, Seen], static: dict[str, Seen], tolerance: Tolerance
+) -> Iterator[Difference]:
+    for path in dict.fromkeys([*eager, *static]):
+        one, other = eager.get(path, _MISSING), static.get(path, _MISSING)
+        if not _same(one, other, tolerance):
+            what = phrase.format(path)
+            if one.is_array and other.is_array:
+                yield _arrays(sort, what, path, one, other, tolerance)
+            else:
+                yield Difference(sort, what, shown(one), shown(other), path)
+
+
+def _same(one: Seen, other: Seen, tolerance: Tolerance) -> bool:
+    if one.is_array and other.is_array:
+        return one.note == other.note and tolerance.admits(one.value, other.value)
+    return not one.is_array and not other.is_array and one == other
+
+
+def _arrays(sort: str, what: str, path: str, one: Seen, other: Seen, tolerance: Tolerance) -> Difference:
+    a, b = one.value, other.value
+    detail = ""
+    if a.shape == b.shape and a.dtype == b.dtype and not tolerance.admits(a, b):
+        detail = how_far(a, b, tolerance)
+    return Difference(sort, what, shown(one, other), shown(other, one), path, detail)
+
+
+def how_far(a: np.ndarray, b: np.ndarray, tolerance: Tolerance) -> str:
+    """Where two arrays differ first, and how many elements do."""
+    flat = [index for index in np.ndindex(a.shape)
+            if not tolerance.admits(np.asarray(a[index]), np.asarray(b[index]))]
+    if not flat:
+        return ""
+    first = flat[0]
+    at = f" at {list(first)}" if first else ""
+    text = f"first difference{at}: {a[first].item()!r} in eager mode, {b[first].item()!r} in static mode"
+    if len(flat) > 1 or a.size > 1:
+        text += f"; {len(flat)} of {a.size} elements differ"
+    if a.dtype.kind in "fc":
+        with np.errstate(all="ignore"):
+            apart = max(abs(complex(a[index]) - complex(b[index])) for index in flat)
+        text += f", by {apart:.3g}" if len(flat) == 1 else f", by at most {apart:.3g}"
+    return text
+
+
+def shown(one: Seen, beside: Seen | None = None) -> str:
+    """A value in one line."""
+    if not one.is_array:
+        return f"{one.value}"
+    text = array_text(one.value)
+    if beside is None or not beside.is_array or beside.value.dtype != one.value.dtype or (
+            beside.value.shape != one.value.shape):
+        text += f" ({one.value.dtype.name}, shape {list(one.value.shape)})"
+    return f"{text} ({one.note})" if beside is not None and beside.note != one.note and one.note else text
+
+
+def array_text(array: np.ndarray) -> str:
+    """An array in one line."""
+    if array.size <= _SHOWN:
+        return repr(array.tolist())
+    return f"[{', '.join(map(repr, array.ravel()[:_SHOWN].tolist()))}, ...]"
+
+
+def _hooks(eager: list[HookCall], static: list[HookCall], tolerance: Tolerance) -> Iterator[Difference]:
+    """The first call in which the hooks differ."""
+    for number, (one, other) in enumerate(itertools.zip_longest(eager, static), 1):
+        if one is None or other is None or one.name != other.name:
+            # If the missing call comes later in the other mode, the order differs there, else that one is lost.
+            first = one or other
+            assert first is not None
+            sequences = ", ".join(call.name for call in eager), ", ".join(call.name for call in static)
+            yield Difference(
+                "hooks", f"hook call {number}: the hooks that were called, in their order",
+                sequences[0] or "no hook", sequences[1] or "no hook", place=_odd_one(eager, static, first).place)
+            return
+        for what, a, b in (("was given", one.given, other.given), ("gave", one.result, other.result)):
+            if (a is None) != (b is None) or (a is not None and b is not None and not tolerance.admits(a, b)):
+                ours, theirs = (Seen("None") if array is None else Seen(array) for array in (a, b))
+                detail = ""
+                if a is not None and b is not None and a.shape == b.shape and a.dtype == b.dtype:
+                    detail = how_far(a, b, tolerance)
+                yield Difference(
+                    "hooks", f"hook call {number}: what {one.name} {what}", shown(ours, theirs), shown(theirs, ours),
+                    detail=detail, place=one.place if what == "gave" else None)
+                return
+
+
+def _odd_one(eager: list[HookCall], static: list[HookCall], first: HookCall) -> HookCall:
+    """The call to point to: one that the other mode does not make as often, else the first that differs."""
+    for ours, theirs in ((eager, static), (static, eager)):
+        counts = [call.name for call in theirs]
+        for call in ours:
+            if call.name in counts:
+                counts.remove(call.name)
+            else:
+                return call
+    return first
+
+
+def _texts(
+    sort: str, what: str, eager: list[tuple[str, Location | None]], static: list[tuple[str, Location | None]]
+) -> Iterator[Difference]:
+    for number, (one, other) in enumerate(itertools.zip_longest(eager, static), 1):
+        ours, theirs = (None if line is None else line[0] for line in (one, other))
+        if ours != theirs:
+            # A line that one mode leaves out shifts all that follow: the place is that of eager mode, if it has one.
+            place = (one or other or ("", None))[1]
+            yield Difference(
+                sort, f"{what} {number}", "nothing" if ours is None else repr(ours),
+                "nothing" if theirs is None else repr(theirs), place=place)
+            return

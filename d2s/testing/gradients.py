@@ -1,0 +1,256 @@
+"""`check_grads`: gradients against differences of values."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from d2s.autograd import grad
+from d2s.core.op import OP_TABLE
+from d2s.eager.tensor import Tensor
+from d2s.errors import DTypeError, Location
+from d2s.jit import StaticFunction, to_static
+from d2s.nn.layer import Layer
+from d2s.ops.random import generator
+from d2s.testing.observing import tensors_in
+from d2s.testing.reach import parameter_names
+from d2s.watching.operators import Ran, watched
+
+Function = Callable[..., list[Tensor]]
+
+
+class WrongGradient(AssertionError):
+    """
+    A gradient is not what differences of values say.
+
+    Attributes
+    ----------
+    order : int
+        1 for a gradient, 2 for a gradient of a gradient.
+    op : str or None
+        The op whose gradient rule is at fault, if one is.
+    location : Location or None
+        The user's line that calls it, else the function.
+    """
+
+    def __init__(self, message: str, order: int, op: str | None, location: Location | None) -> None:
+        super().__init__(message)
+        self.order = order
+        self.op = op
+        self.location = location
+
+
+@dataclass(frozen=True)
+class _Wrong:
+    """One element of a gradient that is wrong."""
+
+    order: int
+    name: str
+    index: tuple[int, ...]
+    analytic: float
+    numeric: float
+
+
+@dataclass(frozen=True)
+class _Settings:
+    rtol: float
+    atol: float
+    eps: float
+    elements: int
+
+
+def check_grads(
+    f: Any, *inputs: Any, order: int = 2, rtol: float = 1e-4, atol: float = 1e-6, eps: float = 1e-5,
+    elements: int = 64, modes: Sequence[str] = ("eager", "static"),
+) -> None:
+    """
+    Assert that the gradients of a function are right, by differences of its values, in both modes.
+
+    Everything is computed in float64, on copies: of the inputs, and of a Layer.
+
+    Parameters
+    ----------
+    f : function or Layer
+        Gives a tensor or several, and gives the same each time that it is called with the same.
+    *inputs : object
+        Differentiated are the floating point tensors among them with ``stop_gradient=False``, or all of them if there
+        is none; of a Layer the parameters too.  Away from kinks: differences know nothing of subgradients.
+    order : int
+        2: also the gradients of the gradients.
+    rtol, atol : float
+        How far gradient and difference may be apart.
+    eps : float
+        Half of the distance at which values are compared.
+    elements : int
+        At most so many elements of each input are tried, spread evenly.
+    modes : sequence of str
+        "eager", "static".
+
+    Raises
+    ------
+    WrongGradient
+        An AssertionError.  It names the input, the element, both numbers and, if it can be told, the op whose gradient
+        rule is at fault, with the line that calls it.
+    DTypeError
+        If `f` computes in less than float64 by itself, or there is nothing to differentiate.
+    """
+    settings = _Settings(rtol, atol, eps, elements)
+    original = f.dygraph_function if isinstance(f, StaticFunction) else f
+    names = parameter_names(original, len(inputs))
+    if isinstance(original, Layer):
+        original = copy.deepcopy(original).astype("float64")
+    leaves, args = _leaves(inputs, names)
+    if isinstance(original, Layer):
+        leaves |= {f"self.{name}": parameter for name, parameter in original.named_parameters()
+                   if not parameter.stop_gradient}
+    if not leaves:
+        raise DTypeError("check_grads needs a floating point tensor among the inputs")
+    for mode in modes:
+        if mode not in ("eager", "static"):
+            raise ValueError(f"modes are 'eager' and 'static', got {mode!r}")
+        called = _called(original, mode)
+        wrong = _first_wrong(_from_state(lambda called=called: called(*args)), leaves, order, settings)  # type: ignore[misc]
+        if wrong is not None:
+            raise _error(original, mode, wrong, _op_at_fault(original, args, order, settings))
+
+
+def _called(original: Any, mode: str) -> Callable[..., Any]:
+    if mode == "eager":
+        return original  # type: ignore[no-any-return]
+    static: Callable[..., Any] = to_static(original.forward if isinstance(original, Layer) else original)
+    return static
+
+
+def _leaves(inputs: tuple[Any, ...], names: list[str]) -> tuple[dict[str, Tensor], list[Any]]:
+    """The tensors to differentiate with respect to, and the arguments with these in place of the inputs."""
+    floating = [isinstance(given, Tensor) and given.dtype.kind == "f" for given in inputs]
+    chosen = [is_floating and not given.stop_gradient for is_floating, given in zip(floating, inputs, strict=True)]
+    chosen = chosen if any(chosen) else floating
+    leaves, args = {}, list(inputs)
+    for number, (name, given, is_floating) in enumerate(zip(names, inputs, floating, strict=True)):
+        if is_floating:
+            args[number] = Tensor(given.data.astype(np.float64), not chosen[number])
+            if chosen[number]:
+                leaves[name] = args[number]
+    return leaves, args
+
+
+def _from_state(call: Callable[[], Any]) -> Callable[[], list[Tensor]]:
+    """`call` with the same random numbers each time; the floating point tensors that it gives."""
+    state = generator().bit_generator.state
+
+    def again() -> list[Tensor]:
+        generator().bit_generator.state = state
+        found = [tensor for tensor in tensors_in(call()) if tensor.dtype.kind == "f"]
+        narrow = [tensor.dtype.name for tensor in found if tensor.dtype != np.float64]
+        if narrow:
+            raise DTypeError(
+                f"check_grads needs values in float64, but the function gives {narrow[0]}",
+                advice="Let constants and parameters in it be float64, for example layer.astype('float64').")
+        return found
+
+    return again
+
+
+def _first_wrong(
+    call: Callable[[], list[Tensor]], leaves: dict[str, Tensor], order: int, settings: _Settings, depth: int = 1
+) -> _Wrong | None:
+    """Compare the gradients of what `call` gives with differences, then in turn those of the gradients."""
+    weights = [_weights(tensor.data) for tensor in call()]
+
+    def gradients(create_graph: bool) -> list[Tensor | None]:
+        pairs = [(t, Tensor(w)) for t, w in zip(call(), weights, strict=True) if not t.stop_gradient]
+        if not pairs:
+            return [None] * len(leaves)
+        outputs, seeds = zip(*pairs, strict=True)
+        return grad(list(outputs), list(leaves.values()), list(seeds), create_graph=create_graph, allow_unused=True)
+
+    def total() -> float:
+        return sum(float((t.data * w).sum()) for t, w in zip(call(), weights, strict=True))
+
+    for (name, leaf), analytic in zip(leaves.items(), gradients(False), strict=True):
+        for index in _indices(leaf.data.shape, settings.elements):
+            found = 0.0 if analytic is None else float(analytic.data[index])
+            numeric = _difference(total, leaf, index, settings.eps)
+            if not abs(found - numeric) <= settings.atol + settings.rtol * abs(numeric):
+                return _Wrong(depth, name, index, found, numeric)
+    if order == 1:
+        return None
+    return _first_wrong(
+        lambda: [found for found in gradients(True) if found is not None], leaves, order - 1, settings, depth + 1)
+
+
+def _weights(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What the elements of a result count for in the sum that is differentiated: no two alike."""
+    weights: np.ndarray[Any, Any] = np.cos(np.arange(1.0, values.size + 1)).reshape(values.shape)
+    return weights
+
+
+def _indices(shape: tuple[int, ...], most: int) -> Iterator[tuple[int, ...]]:
+    size = int(np.prod(shape))
+    for flat in np.unique(np.linspace(0, size - 1, min(size, most)).astype(int)) if size else ():
+        yield tuple(int(i) for i in np.unravel_index(flat, shape))
+
+
+def _difference(total: Callable[[], float], leaf: Tensor, index: tuple[int, ...], eps: float) -> float:
+    """The slope of `total` in one element of `leaf`."""
+    values = leaf.data
+    sides = []
+    try:
+        for step in (eps, -eps):
+            leaf.data = values.copy()
+            leaf.data[index] += step
+            sides.append(total())
+    finally:
+        leaf.data = values
+    return (sides[0] - sides[1]) / (2 * eps)
+
+
+def _op_at_fault(original: Any, args: list[Any], order: int, settings: _Settings) -> Ran | None:
+    """The first op of an eager run whose own gradient is wrong."""
+    ran: list[Ran] = []
+    with watched(ran.append):
+        _from_state(lambda: original(*args))()
+    for entry in ran:
+        op = OP_TABLE.get(entry.kind)
+        if op is None or not op.is_differentiable or op.random:
+            continue
+        given = [Tensor(arg.data.copy(), arg.stop_gradient) if isinstance(arg, Tensor) else arg
+                 for arg in entry.arguments]
+        leaves = {str(number): arg for number, arg in enumerate(given) if isinstance(arg, Tensor)
+                  and not arg.stop_gradient and op.differentiates(number) and arg.dtype == np.float64}
+        if not leaves:
+            continue
+        call = _from_state(lambda op=op, given=given, entry=entry: op(*given, **entry.attrs))  # type: ignore[misc]
+        try:
+            if _first_wrong(call, leaves, order, settings) is not None:
+                return entry
+        except Exception:
+            # A rule that raises is as wrong as one that gives a wrong number.
+            return entry
+    return None
+
+
+def _error(original: Any, mode: str, wrong: _Wrong, fault: Ran | None) -> WrongGradient:
+    plain = type(original).forward if isinstance(original, Layer) else inspect.unwrap(original)
+    code = getattr(plain, "__code__", None)
+    location = None if code is None else Location(code.co_filename, code.co_firstlineno)
+    what = "gradient" if wrong.order == 1 else f"gradient of order {wrong.order}"
+    at = f" at {list(wrong.index)}" if wrong.index else ""
+    lines = [
+        f"the {what} with respect to {wrong.name}{at} is wrong in {mode} mode",
+        f"  backward gives     {wrong.analytic!r}",
+        f"  differences give   {wrong.numeric!r}",
+    ]
+    if fault is not None and fault.location is not None:
+        location = fault.location
+        lines += ["", f"the gradient rule of the op {fault.kind} is wrong; it is called at", location.excerpt()]
+    else:
+        lines += ["", "the gradient rules of all ops are right: look at hooks, detach(), PyLayer and kinks in"]
+        lines += [location.excerpt()] if location is not None else []
+    return WrongGradient("\n".join(lines), wrong.order, None if fault is None else fault.kind, location)

@@ -1,0 +1,43 @@
+"""Run code with static functions run eagerly, or as Programs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from d2s.jit import function
+from d2s.jit.function import enable_to_static
+
+
+@contextmanager
+def static_mode(is_on: bool) -> Iterator[None]:
+    """Static functions run as Programs inside, or eagerly; afterwards as before."""
+    before = function._enabled
+    enable_to_static(is_on)
+    try:
+        yield
+    finally:
+        enable_to_static(before)
+
+
+def both_modes(test: Callable[..., Any]) -> Callable[..., None]:
+    """
+    Decorator for a test, of `unittest` too: it runs twice, with static functions run eagerly and as Programs.
+
+    In a `unittest.TestCase` each run is a subtest of its own; elsewhere the first that fails ends the test.
+    """
+
+    @functools.wraps(test)
+    def twice(*args: Any, **kwargs: Any) -> None:
+        subtest = getattr(args[0], "subTest", None) if args else None
+        for is_on in (False, True):
+            with static_mode(is_on):
+                if subtest is None:
+                    test(*args, **kwargs)
+                else:
+                    with subtest(mode="static" if is_on else "eager"):
+                        test(*args, **kwargs)
+
+    return twice

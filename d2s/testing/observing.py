@@ -1,0 +1,252 @@
+"""One call of a function, with backward, and all that can be seen of it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import traceback
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from d2s.autograd import backward
+from d2s.eager.tensor import Tensor
+from d2s.errors import D2SError, Location, user_frame, user_location
+from d2s.jit import StaticFunction
+from d2s.testing.reach import Reach, is_closed, parts_of
+from d2s.watching.hooks import HookCall, watched_hooks
+from d2s.watching.places import source_of
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A value that was seen: an array, or a text for anything else."""
+
+    value: Any
+    note: str = ""
+
+    @property
+    def is_array(self) -> bool:
+        return isinstance(self.value, np.ndarray)
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception: class, words, where in the user's source, and the classes of its causes."""
+
+    kind: str
+    words: str
+    place: Location | None = field(compare=False)
+    causes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.words}" if self.words else self.kind
+
+
+@dataclass
+class Observation:
+    """
+    What one call has shown.
+
+    Attributes
+    ----------
+    outputs, gradients, state : dict of str to Seen
+        By the path a reader knows them under.
+    hooks : list of HookCall
+    printed : list of (text, Location or None)
+        The lines that were printed, and where in the user's source.
+    warned : list of str
+    raised : Raised or None
+    """
+
+    outputs: dict[str, Seen] = field(default_factory=dict)
+    gradients: dict[str, Seen] = field(default_factory=dict)
+    state: dict[str, Seen] = field(default_factory=dict)
+    hooks: list[HookCall] = field(default_factory=list)
+    printed: list[tuple[str, Location | None]] = field(default_factory=list)
+    warned: list[str] = field(default_factory=list)
+    raised: Raised | None = None
+
+
+class _Printed(io.TextIOBase):
+    """Takes what is printed, with the user's line that it comes from."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[str, Location | None]] = []
+
+    def write(self, text: str) -> int:
+        self.parts.append((text, user_location()))
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def lines(self) -> list[tuple[str, Location | None]]:
+        """Whole lines, each at the place where it began."""
+        found: list[tuple[str, Location | None]] = []
+        begun, place = "", None
+        for text, where in self.parts:
+            place = place if begun else where
+            begun += text
+            while "\n" in begun:
+                line, _, begun = begun.partition("\n")
+                found.append((line, place))
+                place = where
+        return [*found, (begun, place)] if begun else found
+
+
+def observe(
+    function: Callable[..., Any], args: tuple[Any, ...], reach: Reach, grads: bool,
+    around: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
+) -> Observation:
+    """
+    Call `function`, and backward from what it returns.
+
+    Parameters
+    ----------
+    function : callable
+    args : tuple
+    reach : Reach
+        What is looked at afterwards.
+    grads : bool
+        False: no backward.
+    around : callable
+        A context to run in.
+    """
+    seen = Observation()
+    printed = _Printed()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with contextlib.redirect_stdout(printed), watched_hooks(seen.hooks.append), around():
+            try:
+                result = function(*args)
+                seen.outputs = dict(_describe("the output", result, _objects_by_path(reach)))
+                if grads:
+                    differentiate(result)
+                    seen.gradients.update(_gradients(("the output", part) for part in tensors_in(result)))
+            except Exception as error:
+                seen.raised = _raised(error)
+    seen.printed = printed.lines()
+    seen.warned = [f"{warning.category.__name__}: {warning.message}" for warning in warned]
+    seen.gradients.update(_gradients(reach.objects()))
+    seen.state = state_of(reach)
+    return seen
+
+
+def differentiate(result: Any) -> None:
+    """Backward from every tensor in `result` that has a history; each element gets a gradient of its own."""
+    roots = list({id(t): t for t in tensors_in(result) if not t.stop_gradient and not t.is_leaf}.values())
+    if roots:
+        backward(roots, [Tensor(np.arange(1, t.size + 1).astype(t.dtype).reshape(t.shape) / t.dtype.type(2))
+                         for t in roots])
+
+
+def tensors_in(tree: Any) -> Iterator[Tensor]:
+    """The tensors in nested containers and dataclasses."""
+    if isinstance(tree, Tensor):
+        yield tree
+    elif isinstance(tree, list | tuple | set):
+        for part in tree:
+            yield from tensors_in(part)
+    elif isinstance(tree, dict):
+        yield from tensors_in(list(tree.values()))
+    elif is_dataclass(tree) and not isinstance(tree, type):
+        yield from tensors_in(list(vars(tree).values()))
+
+
+def _objects_by_path(reach: Reach) -> dict[int, str]:
+    return {id(thing): path for path, thing in reach.objects() if isinstance(thing, Tensor)}
+
+
+def _describe(path: str, thing: Any, known: dict[int, str]) -> Iterator[tuple[str, Seen]]:
+    """A result, part by part; a tensor that is one of the caller's says so."""
+    if isinstance(thing, Tensor):
+        again = known.setdefault(id(thing), path)
+        note = "" if again == path else f"the same tensor as {again}"
+        yield path, Seen(thing.data, f"{note}{'' if thing.stop_gradient else ' requires a gradient'}".strip())
+    elif isinstance(thing, np.ndarray | np.generic):
+        yield path, Seen(np.asarray(thing).copy(), type(thing).__name__)
+    elif isinstance(thing, list | tuple | dict) or (is_dataclass(thing) and not isinstance(thing, type)):
+        keys = f" with keys {list(thing)}" if isinstance(thing, dict) else ""
+        size = f" of {len(thing)}" if isinstance(thing, list | tuple | dict) else ""
+        yield path, Seen(f"{type(thing).__name__}{size}{keys}")
+        for inner, part in parts_of(path, thing):
+            yield from _describe(inner, part, known)
+    else:
+        yield path, Seen(text_of(thing))
+
+
+def _gradients(things: Any) -> Iterator[tuple[str, Seen]]:
+    for path, thing in things:
+        if isinstance(thing, Tensor):
+            grad = thing.grad
+            if grad is not None or not thing.stop_gradient:
+                yield path, Seen("None" if grad is None else grad.data)
+
+
+def state_of(reach: Reach) -> dict[str, Seen]:
+    """Everything that can be reached, by path."""
+    return dict(_state(reach))
+
+
+def _state(reach: Reach) -> Iterator[tuple[str, Seen]]:
+    for name, value in reach.roots():
+        if is_closed(value):
+            yield name, Seen(text_of(value))
+    for path, thing in reach.objects():
+        if isinstance(thing, Tensor):
+            yield path, Seen(thing.data, "" if thing.stop_gradient else "requires a gradient")
+        elif isinstance(thing, np.ndarray):
+            yield path, Seen(thing.copy(), "array")
+        elif isinstance(thing, list | tuple | dict | set):
+            yield path, Seen(f"{type(thing).__name__} of {len(thing)}")
+            if isinstance(thing, set):
+                yield f"the elements of {path}", Seen(repr(sorted(map(text_of, thing))))
+        if not is_closed(thing):
+            # The same number may be found in many places: it is no object to be met once.
+            yield from ((inner, Seen(text_of(part))) for inner, part in parts_of(path, thing) if is_closed(part))
+
+
+def text_of(thing: Any) -> str:
+    """A value as text without addresses."""
+    if isinstance(thing, StaticFunction):
+        return "a static function"
+    if isinstance(thing, type | types.FunctionType | types.BuiltinFunctionType):
+        return f"{type(thing).__name__} {thing.__qualname__}"
+    if isinstance(thing, BaseException):
+        return f"{type(thing).__name__}({', '.join(map(text_of, thing.args))})"
+    if isinstance(thing, bool | int | float | complex | str | bytes | type(None) | np.generic | slice | range):
+        return f"{thing!r}"
+    return type(thing).__qualname__
+
+
+def _raised(error: BaseException) -> Raised:
+    """An error without what tells the modes apart: addresses in names, and the place that d2s adds to its words."""
+    words = error.message if isinstance(error, D2SError) else str(error)
+    words = re.sub(r"tensor_[0-9a-f]+", "tensor", words)
+    causes = []
+    cause = error.__cause__
+    while cause is not None and not isinstance(error, D2SError):
+        causes.append(type(cause).__name__)
+        cause = cause.__cause__
+    return Raised(type(error).__name__, words, _place_of_error(error), tuple(causes))
+
+
+def _place_of_error(error: BaseException) -> Location | None:
+    if isinstance(error, D2SError) and error.location is not None:
+        return error.location
+    found = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if user_frame(frame) is frame:
+            found = Location(frame.f_code.co_filename, line)
+            continue
+        source = source_of(frame)
+        operator = None if source is None else source.locations.get(line)
+        if operator is not None and operator.location is not None:
+            found = operator.location
+    return found

@@ -1,0 +1,268 @@
+"""`assert_same_in_both_modes`."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MethodType
+from typing import Any
+
+from d2s.errors import Location
+from d2s.jit import StaticFunction, to_static
+from d2s.nn.layer import Layer
+from d2s.testing.comparing import Difference, Tolerance, array_text, differences
+from d2s.testing.locating import Parting, Record, first_parting, writes_to
+from d2s.testing.modes import static_mode
+from d2s.testing.observing import Observation, observe, state_of
+from d2s.testing.reach import Reach, Snapshot, parameter_names
+from d2s.watching.operators import watched
+
+
+class ModesDiffer(AssertionError):
+    """
+    Eager and static mode do not do the same.
+
+    Attributes
+    ----------
+    call : int
+        In which call, counted from 1.
+    difference : Difference
+        The most telling difference: `what`, `eager`, `static`, `place`.
+    location : Location or None
+        The user's line to look at first.
+    parting : Parting or None
+        The first operator that gives something else: `kind`, `backward`, `location`, `eager`, `static`.
+    """
+
+    def __init__(
+        self, message: str, call: int, difference: Difference, location: Location | None, parting: Parting | None
+    ) -> None:
+        super().__init__(message)
+        self.call = call
+        self.difference = difference
+        self.location = location
+        self.parting = parting
+
+
+def assert_same_in_both_modes(
+    fn_or_layer: Any, *inputs: Any, rtol: float = 0.0, atol: float = 0.0, grads: bool = True, hooks: bool = True,
+    calls: int = 3,
+) -> None:
+    """
+    Assert that a function or Layer does the same in eager and in static mode.
+
+    Compared are, call by call: outputs (values, dtypes, which of them are one tensor or an argument), the gradients of
+    all inputs, parameters and other tensors in reach, calls of hooks in their order with what they got and gave, what
+    is printed, warnings, exceptions, and everything that the function can reach and change.  Between the modes all of
+    that is put back as it was before.
+
+    Parameters
+    ----------
+    fn_or_layer : function, method, Layer or StaticFunction
+    *inputs : object
+        Arguments of each call.  Arrays of NumPy stay arrays.
+    rtol, atol : float
+        How far values may be apart; by default not at all, to the bit.
+    grads : bool
+        Call backward from what is returned, each time.
+    hooks : bool
+        Compare calls of hooks.
+    calls : int
+        How often the function is called in each mode.
+
+    Raises
+    ------
+    ModesDiffer
+        An AssertionError.  It says which value differs, where that was defined, what it is in both modes, and the
+        first operator that gives something else.
+    """
+    if calls < 1:
+        raise ValueError(f"calls must be at least 1, got {calls}")
+    comparison = _Comparison(fn_or_layer, inputs, Tolerance(rtol, atol), grads, hooks)
+    try:
+        for call, (eager, static) in enumerate(zip(*comparison.both(calls), strict=True), 1):
+            found = list(differences(eager, static, comparison.tolerance, hooks))
+            if found:
+                raise comparison.report(call, calls, found)
+    finally:
+        comparison.before.restore()
+
+
+@dataclass
+class _Mode:
+    """How a mode is entered: a function that gives what to call, and whether static mode is on."""
+
+    make: Callable[[], Callable[..., Any]]
+    is_static: bool
+
+
+class _Comparison:
+    """One comparison: what is called, with what, and the state before."""
+
+    def __init__(
+        self, target: Any, inputs: tuple[Any, ...], tolerance: Tolerance, grads: bool, hooks: bool
+    ) -> None:
+        self.inputs = inputs
+        self.tolerance = tolerance
+        self.grads = grads
+        self.hooks = hooks
+        original: Any = target.dygraph_function if isinstance(target, StaticFunction) else target
+        self.original = original
+        self.names = parameter_names(original, len(inputs))
+        self.reach = Reach(original, dict(zip(self.names, inputs, strict=True)))
+        self.before = Snapshot(self.reach)
+        self.eager = _Mode(lambda: original, False)
+        self.static = _Mode(lambda: _static(target), True)
+
+    def both(self, calls: int) -> tuple[list[Observation], list[Observation]]:
+        """What is seen in each mode."""
+        return self.run(self.eager, calls), self.run(self.static, calls)
+
+    def run(
+        self, mode: _Mode, calls: int,
+        around: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
+    ) -> list[Observation]:
+        """The calls in one mode, from the state before; the last of them inside `around`."""
+        self.before.restore()
+        seen = []
+        with static_mode(mode.is_static):
+            function = mode.make()
+            for call in range(calls):
+                last = around if call == calls - 1 else contextlib.nullcontext
+                seen.append(observe(function, self.inputs, self.reach, self.grads, last))
+        return seen
+
+    # --- the report --------------------------------------------------------------------------------------------
+
+    def report(self, call: int, calls: int, found: list[Difference]) -> ModesDiffer:
+        """The error for what was found in a call."""
+        first = found[0]
+        again = self.run(self.eager, call)
+        before = self.run(self.eager, call)
+        unstable = list(differences(again[-1], before[-1], self.tolerance, self.hooks))
+        records = Record(), Record()
+        for mode, record in zip((self.eager, self.static), records, strict=True):
+            self.run(mode, call, lambda record=record: watched(record.note))  # type: ignore[misc]
+        parting = first_parting(*records, self.tolerance)
+        location = first.place
+        if location is None and first.sort == "state":
+            location = self._writer(call, first)
+        if location is None and parting is not None:
+            location = parting.location
+        location = location or self._definition()
+        lines = [f"eager and static mode differ in call {call} of {calls} of {self._name()}", "", first.what]
+        if location is not None:
+            lines += [location.excerpt()]
+        lines += [f"  eager:  {first.eager}", f"  static: {first.static}"]
+        lines += [f"  {first.detail}"] if first.detail else []
+        lines += self._where_defined(first, records[0])
+        lines += ["", *_about_parting(parting)]
+        if len(found) > 1:
+            lines += ["", "also different: " + "; ".join(dict.fromkeys(difference.what for difference in found[1:7]))
+                      + (f" and {len(found) - 7} more" if len(found) > 7 else "")]
+        if unstable:
+            lines += ["", f"But two runs in eager mode differ too, in {unstable[0].what}: the function is not the same "
+                          "from run to run (time, an unseeded generator, a cache?), so the modes cannot be compared."]
+        return ModesDiffer("\n".join(lines), call, first, location, parting)
+
+    def _name(self) -> str:
+        name = getattr(self.original, "__qualname__", None) or type(self.original).__qualname__
+        place = self._definition()
+        return f"{name} ({place})" if place else name
+
+    def _definition(self) -> Location | None:
+        """Where the function is defined."""
+        plain: Any = self.original
+        if isinstance(plain, Layer):
+            plain = type(plain).forward
+        code = getattr(getattr(plain, "__func__", plain), "__code__", None)
+        return None if code is None else Location(code.co_filename, code.co_firstlineno)
+
+    def _where_defined(self, difference: Difference, record: Record) -> list[str]:
+        """For a value of the user's: where it comes from."""
+        path = difference.path
+        if not path or difference.sort == "state":
+            return []
+        if path in self.names:
+            return [f"  {path} is an argument of {self._name()}"]
+        if path.startswith("the output"):
+            made = self._makers().get(path)
+            return [f"  it was computed at {made}"] if made is not None else []
+        return []
+
+    def _makers(self) -> dict[str, Location]:
+        """The lines that have computed the outputs, in eager mode."""
+        places: dict[int, Location] = {}
+        kept: list[Any] = []
+
+        def note(ran: Any) -> None:
+            for value in ran.values:
+                kept.append(value)
+                places[id(value)] = ran.location
+
+        seen = self.run(self.eager, 1, lambda: watched(note))[0]
+        return {path: places[id(part.value)] for path, part in seen.outputs.items() if id(part.value) in places}
+
+    def _writer(self, call: int, difference: Difference) -> Location | None:
+        """The user's line whose write one mode has and the other has not."""
+        writes: list[list[tuple[Location, Any]]] = []
+        for mode in (self.eager, self.static):
+            found: list[tuple[Location, Any]] = []
+            self.run(mode, call, lambda found=found: writes_to(lambda: self._look(difference.path), found))  # type: ignore[misc]
+            writes.append(found)
+        eager, static = writes
+        for number, (place, value) in enumerate(eager):
+            if number >= len(static) or static[number][1] != value:
+                return place
+        return static[len(eager)][0] if len(static) > len(eager) else None
+
+    def _look(self, path: str) -> Any:
+        """The value at a path, as something that compares."""
+        found = state_of(self.reach).get(path)
+        if found is None:
+            return None
+        return (found.value.tobytes(), found.note) if found.is_array else (found.value, found.note)
+
+
+def _about_parting(parting: Parting | None) -> list[str]:
+    if parting is None:
+        return ["every operator gives the same in both modes: look at effects, hooks and what is not an operator"]
+    where = f"the gradient of {parting.location}" if parting.backward else f"{parting.location}"
+    lines = [f"first operator at which the modes part: {parting.kind}, in {where}"]
+    if parting.static is None:
+        return [*lines, "  it ran in eager mode only"]
+    assert parting.eager is not None
+    return [*lines, f"  eager:  {array_text(parting.eager)}", f"  static: {array_text(parting.static)}"]
+
+
+def _static(target: Any) -> Callable[..., Any]:
+    """A static form of `target` that has not been traced yet."""
+    if isinstance(target, StaticFunction):
+        return copy.deepcopy(target) if target.class_instance is None else to_static(
+            MethodType(target._function, target.class_instance))
+    if isinstance(target, Layer):
+        return _StaticLayer(target)
+    made: Callable[..., Any] = to_static(target)
+    return made
+
+
+class _StaticLayer:
+    """Calls a Layer whose forward is static during the call."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        forward = layer.forward
+        self._forward: Any = forward if isinstance(forward, StaticFunction) else to_static(forward)
+
+    def __call__(self, *args: Any) -> Any:
+        layer, given = self._layer, self._layer.__dict__.get("forward")
+        layer.__dict__["forward"] = self._forward
+        try:
+            return layer(*args)
+        finally:
+            if given is None:
+                del layer.__dict__["forward"]
+            else:
+                layer.__dict__["forward"] = given

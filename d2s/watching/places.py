@@ -1,0 +1,49 @@
+"""Where in the user's source a running frame stands, generated code included."""
+
+from __future__ import annotations
+
+from types import FrameType
+from typing import Any
+
+from d2s.eager.tape import OpNode
+from d2s.errors import user_frame
+from d2s.static.codegen import SOURCE, Source
+
+GENERATED = "<d2s program"
+_PROPAGATE = OpNode.propagate.__code__
+
+
+def source_of(frame: FrameType) -> Source | None:
+    """The generated source that a frame runs, or None if it runs something else."""
+    if not frame.f_code.co_filename.startswith(GENERATED):
+        return None
+    function: Any = frame.f_globals.get(frame.f_code.co_name)
+    found: Source | None = getattr(function, "__dict__", {}).get(SOURCE)
+    return found
+
+
+def is_backward(source: Source) -> bool:
+    """True if a generated function computes gradients, or counts them."""
+    return source.name in ("backward", "count")
+
+
+def node_of_backward(frame: FrameType | None) -> OpNode | None:
+    """The node of the tape whose gradient rules `frame` is called from, if it is, not counting the user's frames."""
+    stop = user_frame(frame)
+    while frame is not None and frame is not stop:
+        if frame.f_code is _PROPAGATE:
+            found: OpNode = frame.f_locals["self"]
+            return found
+        frame = frame.f_back
+    return None
+
+
+def is_in_backward(frame: FrameType | None) -> bool:
+    """True if `frame` is called from a compiled backward, not counting the user's frames."""
+    stop = user_frame(frame)
+    while frame is not None and frame is not stop:
+        source = source_of(frame)
+        if source is not None:
+            return is_backward(source)
+        frame = frame.f_back
+    return False

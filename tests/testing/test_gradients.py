@@ -1,0 +1,103 @@
+"""`check_grads` passes right rules and names wrong ones."""
+
+from __future__ import annotations
+
+import pytest
+
+import d2s
+from d2s.core.op import define_op
+from d2s.testing import WrongGradient, check_grads
+
+
+def x(*values: float):
+    return d2s.to_tensor(list(values) or [0.5, -0.25, 1.5], stop_gradient=False)
+
+
+def test_right_gradients_of_both_orders() -> None:
+    def f(a, b):
+        c = a.tanh() * b
+        if c.sum() > 0:
+            c = c * a
+        return c, (a @ b).exp()
+
+    check_grads(f, x(), x(1.0, 2.0, 0.75))
+
+
+def test_of_a_layer_the_parameters_too() -> None:
+    layer = d2s.nn.Sequential(d2s.nn.Linear(2, 3), d2s.nn.Tanh())
+    check_grads(layer, d2s.to_tensor([[0.5, 0.25]]), order=1)
+    assert layer[0].weight.dtype.name == "float32"
+    assert layer[0].weight.grad is None
+
+
+def test_random_numbers_are_the_same_each_time() -> None:
+    check_grads(lambda a: d2s.nn.functional.dropout(a, 0.5) * a, x())
+
+
+def broken(rule, name="broken"):
+    op = define_op(name, infer=lambda a: a, saves=("a",))(lambda a: a * a)
+    op.vjp(rule)
+    return op
+
+
+def test_a_wrong_rule_is_named_with_the_line_that_calls_it(fresh_op_table) -> None:
+    square = broken(lambda g, out, a: g * a)
+
+    def f(a):
+        b = a + 1
+        c = square(b)
+        return c * 2
+
+    with pytest.raises(WrongGradient, match="gradient rule of the op broken is wrong") as raised:
+        check_grads(f, x())
+    error = raised.value
+    assert (error.order, error.op) == (1, "broken")
+    assert error.location is not None
+    assert (error.location.file, error.location.line) == (__file__, f.__code__.co_firstlineno + 2)
+    assert "with respect to a at [0] is wrong in eager mode" in str(error)
+    assert "backward gives     " in str(error)
+
+
+def test_a_wrong_second_derivative(fresh_op_table) -> None:
+    square = broken(lambda g, out, a: g * 2 * a.detach())
+    check_grads(square, x(), order=1)
+    with pytest.raises(WrongGradient, match="gradient of order 2") as raised:
+        check_grads(lambda a: square(a), x())
+    assert (raised.value.order, raised.value.op) == (2, "broken")
+
+
+def test_what_is_no_fault_of_an_op_points_to_the_function() -> None:
+    def hooked(a):
+        b = a * a
+        b.register_hook(lambda g: g + 1)
+        return b * 3
+
+    with pytest.raises(WrongGradient, match="look at hooks") as raised:
+        check_grads(hooked, x(), order=1)
+    assert raised.value.op is None
+    assert raised.value.location is not None
+    assert raised.value.location.line == hooked.__code__.co_firstlineno
+
+
+def test_a_fault_of_static_mode_alone(monkeypatch) -> None:
+    from d2s.static import executor
+
+    make = executor.backward_source
+
+    def planted(*args):
+        source = make(*args)
+        source.lines[:] = [line.replace("np.subtract(", "np.add(") for line in source.lines]
+        return source
+
+    monkeypatch.setattr(executor, "backward_source", planted)
+    with pytest.raises(WrongGradient, match="in static mode"):
+        check_grads(lambda a: a.tanh(), x(), order=1)
+
+
+def test_float32_inside_is_refused() -> None:
+    with pytest.raises(d2s.DTypeError, match="needs values in float64"):
+        check_grads(lambda a: a.astype("float32") * 2, x())
+    with pytest.raises(d2s.DTypeError, match="needs a floating point tensor"):
+        check_grads(lambda a: a, d2s.to_tensor([1]))
+    with pytest.raises(ValueError, match="modes are"):
+        check_grads(lambda a: a, x(), modes=["graph"])

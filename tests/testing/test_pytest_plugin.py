@@ -1,0 +1,99 @@
+"""The plugin in sessions of pytest of its own; golden files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import d2s
+from d2s.testing import assert_golden, golden_text
+
+ROOT = Path(__file__).parent.parent.parent
+
+TESTS = """
+import pytest, d2s
+
+@d2s.to_static
+def f(x):
+    return x * 2
+
+@pytest.mark.both_modes
+@pytest.mark.parametrize("n", [1, 2])
+def test_marked(n, d2s_mode):
+    f.program_cache.__init__()
+    f(d2s.to_tensor([1.0] * n))
+    assert len(f.program_cache) == (d2s_mode == "static")
+
+@pytest.mark.both_modes
+def test_marked_without_fixture():
+    assert f(d2s.to_tensor([1.0])).item() == 2.0
+
+def test_fixture(both_modes):
+    both_modes(f, d2s.to_tensor([1.0], stop_gradient=False))
+
+def test_golden(golden):
+    golden(f(d2s.to_tensor([1.0, 2.0])))
+    golden(f.code, "code")
+"""
+
+
+def run(folder: Path, *options: str) -> str:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "d2s.testing.pytest_plugin", "-p", "no:cacheprovider",
+               "-p", "no:xdist", "--strict-markers", str(folder), *options]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=env, cwd=folder).stdout
+
+
+def test_marker_fixtures_and_golden_files(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(TESTS, encoding="utf-8")
+    missing = run(tmp_path)
+    assert "there is no golden file" in missing
+    assert "1 failed, 7 passed" in missing
+    assert "8 passed" in run(tmp_path, "--d2s-update-golden")
+    assert (tmp_path / "golden" / "test_golden.txt").read_text() == "float32[2]\n  2.0, 4.0\n"
+    assert "return x * 2" in (tmp_path / "golden" / "test_golden-code.txt").read_text()
+    (tmp_path / "golden" / "test_golden.txt").write_text("float32[2]\n  2.0, 5.0\n")
+    wrong = run(tmp_path)
+    assert "-  2.0, 5.0" in wrong
+    assert "+  2.0, 4.0" in wrong
+
+
+def test_the_entry_point_leads_to_the_plugin() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module = import_module(project["entry-points"]["pytest11"]["d2s"])
+    assert hasattr(module, "pytest_addoption")
+
+
+def test_the_plugin_does_not_import_d2s_by_itself() -> None:
+    # Every session of pytest in that environment loads it.
+    program = "import sys, d2s.testing.pytest_plugin; print('d2s.static' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert found.stdout == "False\n"
+
+
+def test_golden_text_is_exact() -> None:
+    value = {"a": d2s.to_tensor([[0.1, 2.0]]), "b": [np.float64(0.1), None, "x"], "c": np.array(3)}
+    assert golden_text(value).splitlines() == [
+        "dict of 3", "['a']: float32[1, 2]", "  0.10000000149011612, 2.0", "['b']: list of 3", "['b'][0]: float64[]",
+        "  0.1", "['b'][1]: None", "['b'][2]: 'x'", "['c']: int64[]", "  3",
+    ]
+
+
+def test_golden_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "deep" / "program.txt"
+    static = d2s.to_static(lambda x: x + 1)
+    static(d2s.to_tensor([1.0]))
+    with pytest.raises(AssertionError, match="no golden file"):
+        assert_golden(static.main_program, file)
+    monkeypatch.setenv("D2S_UPDATE_GOLDEN", "1")
+    assert_golden(static.main_program, file)
+    monkeypatch.delenv("D2S_UPDATE_GOLDEN")
+    assert_golden(static.main_program, file)
+    assert file.read_text().startswith("program <lambda>")
