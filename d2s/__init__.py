@@ -31,8 +31,9 @@ from d2s.nn.parameter import ParamAttr
 from d2s.ops import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from d2s import jit, static, testing
+    from d2s import jit, profiler, static, testing
     from d2s.jit import to_static
+    from d2s.layer_table import summary
     from d2s.static.default_programs import disable_static, enable_static, in_dynamic_mode
 
 # Static mode takes as long to import as everything else; eager programs do without.  Name -> where it is found.
@@ -40,6 +41,8 @@ _ON_DEMAND = {
     "jit": "d2s.jit",
     "static": "d2s.static",
     "to_static": "d2s.jit",
+    "profiler": "d2s.profiler",
+    "summary": "d2s.layer_table",
     "testing": "d2s.testing",
     "disable_static": "d2s.static.default_programs",
     "enable_static": "d2s.static.default_programs",
@@ -97,11 +100,13 @@ __all__ = [
     "nn",
     "no_grad",
     "optimizer",
+    "profiler",
     "save",
     "set_default_dtype",
     "set_device",
     "set_grad_enabled",
     "static",
+    "summary",
     "testing",
     "to_static",
     "to_tensor",

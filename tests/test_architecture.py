@@ -22,6 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "device": {"errors"},
     # Boxes, lines and texts: knows nothing of tensors.
     "drawing": set(),
+    "progress": set(),
     "core": {"errors", "dtypes"},
     "ops": {"errors", "dtypes", "core"},
     "eager": LOW,
@@ -33,13 +34,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "optimizer": LOW | {"eager"},
     "io": LOW | {"eager"},
     "watching": LOW | {"eager", "static"},
+    "profiler": FOUNDATION | {"watching", "drawing"},
+    "layer_table": LOW | {"eager", "autograd", "nn", "drawing"},
     "jit": LOW | {"transpiler", "operators", "static", "eager", "nn", "drawing"},
     "distributed": LOW | {"nn", "autograd", "io"},
     "onnx": LOW | {"static", "jit"},
     "native": LOW | {"static"},
 }
 # These see everything, and nobody sees them; the same holds for the list of public names, d2s/__init__.py.
-OPEN_ENDS = {"catalogue", "testing", "cli"}
+OPEN_ENDS = {"catalogue", "testing", "cli", "__main__"}
 
 TRANSPILER_OUTSIDE = set(sys.stdlib_module_names) | {"astor", "beniget", "gast"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from d2s.errors import DTypeError, Location
 from d2s.jit import StaticFunction, to_static
 from d2s.nn.layer import Layer
 from d2s.ops.random import generator
+from d2s.progress import progress
 from d2s.testing.observing import tensors_in
 from d2s.testing.reach import parameter_names
 from d2s.watching.operators import Ran, watched
@@ -174,7 +175,7 @@ def _first_wrong(
         return sum(float((t.data * w).sum()) for t, w in zip(call(), weights, strict=True))
 
     for (name, leaf), analytic in zip(leaves.items(), gradients(False), strict=True):
-        for index in _indices(leaf.data.shape, settings.elements):
+        for index in progress(_indices(leaf.data.shape, settings.elements), f"order {depth}, {name}"):
             found = 0.0 if analytic is None else float(analytic.data[index])
             numeric = _difference(total, leaf, index, settings.eps)
             if not abs(found - numeric) <= settings.atol + settings.rtol * abs(numeric):
@@ -191,10 +192,10 @@ def _weights(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return weights
 
 
-def _indices(shape: tuple[int, ...], most: int) -> Iterator[tuple[int, ...]]:
+def _indices(shape: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
     size = int(np.prod(shape))
-    for flat in np.unique(np.linspace(0, size - 1, min(size, most)).astype(int)) if size else ():
-        yield tuple(int(i) for i in np.unravel_index(flat, shape))
+    flat = np.unique(np.linspace(0, size - 1, min(size, most)).astype(int)) if size else ()
+    return [tuple(int(i) for i in np.unravel_index(number, shape)) for number in flat]
 
 
 def _difference(total: Callable[[], float], leaf: Tensor, index: tuple[int, ...], eps: float) -> float:

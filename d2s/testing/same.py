@@ -78,14 +78,24 @@ def assert_same_in_both_modes(
         An AssertionError.  It says which value differs, where that was defined, what it is in both modes, and the
         first operator that gives something else.
     """
+    compare(fn_or_layer, inputs, Tolerance(rtol, atol), grads, hooks, calls)
+
+
+def compare(
+    fn_or_layer: Any, inputs: tuple[Any, ...], tolerance: Tolerance, grads: bool = True, hooks: bool = True,
+    calls: int = 3,
+) -> list[Observation]:
+    """The same; what eager mode has shown, call by call."""
     if calls < 1:
         raise ValueError(f"calls must be at least 1, got {calls}")
-    comparison = _Comparison(fn_or_layer, inputs, Tolerance(rtol, atol), grads, hooks)
+    comparison = _Comparison(fn_or_layer, inputs, tolerance, grads, hooks)
     try:
-        for call, (eager, static) in enumerate(zip(*comparison.both(calls), strict=True), 1):
+        both = comparison.both(calls)
+        for call, (eager, static) in enumerate(zip(*both, strict=True), 1):
             found = list(differences(eager, static, comparison.tolerance, hooks))
             if found:
                 raise comparison.report(call, calls, found)
+        return both[0]
     finally:
         comparison.before.restore()
 

@@ -1,0 +1,1 @@
+"""The `d2s` command."""

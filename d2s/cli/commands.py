@@ -1,0 +1,115 @@
+"""What each subcommand does; each returns its exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from d2s.cli.doctor import examine
+from d2s.cli.explaining import explanation
+from d2s.cli.mistakes import DIFFERENT, DONE, Mistake
+from d2s.cli.targets import inputs_of, static_of, target_of
+from d2s.drawing.table import table
+from d2s.testing import ModesDiffer, WrongGradient, check_grads
+from d2s.testing.comparing import Tolerance, shown
+from d2s.testing.observing import Observation
+from d2s.testing.same import compare
+
+_FORMATS = ("svg", "html", "mmd", "dot", "txt")
+
+
+def show(options: argparse.Namespace) -> int:
+    """User's code and converted code."""
+    sides = static_of(target_of(options.target)).side_by_side()
+    if options.html:
+        return _write(sides.html(), options.output)
+    wanted = {"always": True, "never": False}.get(options.color, sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    return _write(sides.text(options.width, wanted and options.output is None), options.output)
+
+
+def hooks(options: argparse.Namespace) -> int:
+    """Each registration of a hook."""
+    reports = static_of(target_of(options.target)).hook_report()
+    if not reports:
+        return _write("no hook is registered in this function\n", None)
+    rows = [
+        [str(report.line), report.target, "stays" if report.moved_to is None else f"behind line {report.moved_to}",
+         report.reason]
+        for report in sorted(reports, key=lambda report: report.line)
+    ]
+    return _write(table(["line", "tensor", "moved", "because"], rows, right=[0]) + "\n", None)
+
+
+def graph(options: argparse.Namespace) -> int:
+    """The Program of one call."""
+    suffix = Path(options.output).suffix.lstrip(".") if options.output else "txt"
+    if suffix not in _FORMATS:
+        raise Mistake(f"{options.output}: a picture is .svg, .html, .mmd or .dot, and .txt the text")
+    target = target_of(options.target)
+    static = static_of(target)
+    program = static.get_concrete_program(*inputs_of(target, options.input)).main_program
+    picture = program.picture(backward=not options.no_backward)
+    make = {"svg": picture.svg, "html": picture.html, "mmd": picture.mermaid, "dot": picture.dot}.get(suffix)
+    text = make() if make is not None else f"{picture.text}\n"
+    return _write(text, options.output)
+
+
+def check(options: argparse.Namespace) -> int:
+    """Both modes compared."""
+    target = target_of(options.target)
+    inputs = inputs_of(target, options.input)
+    if options.calls < 1:
+        raise Mistake("--calls must be at least 1")
+    try:
+        seen = compare(target, inputs, Tolerance(options.rtol, options.atol), calls=options.calls)
+        print(f"both modes do the same in {options.calls} calls")
+        print("".join(f"  {line}\n" for line in _what_was_compared(seen[-1])), end="")
+        if options.gradients:
+            check_grads(target, *inputs, order=1)
+            print("gradients agree with differences of values in both modes")
+    except (ModesDiffer, WrongGradient) as error:
+        print(error)
+        return DIFFERENT
+    return DONE
+
+
+def _what_was_compared(seen: Observation) -> Iterator[str]:
+    """What the last call has shown."""
+    if seen.raised is not None:
+        yield f"both raise {seen.raised}{f' ({seen.raised.place})' if seen.raised.place else ''}"
+    for name, output in seen.outputs.items():
+        yield f"{name}: {shown(output)}"
+    gradients = [name for name, gradient in seen.gradients.items() if gradient.is_array]
+    yield f"gradients: {', '.join(gradients) or 'none'}"
+    yield f"hook calls: {', '.join(call.name for call in seen.hooks) or 'none'}"
+    yield f"printed lines: {len(seen.printed)}, warnings: {len(seen.warned)}, values in reach: {len(seen.state)}"
+
+
+def explain(options: argparse.Namespace) -> int:
+    """What was done to a function."""
+    if options.calls < 1:
+        raise Mistake("--calls must be at least 1")
+    target = target_of(options.target)
+    return _write(explanation(static_of(target), inputs_of(target, options.input), options.calls), None)
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """The state of the installation."""
+    text, is_well = examine()
+    _write(text, None)
+    return DONE if is_well else DIFFERENT
+
+
+def _write(text: str, path: str | None) -> int:
+    if path is None:
+        sys.stdout.write(text)
+    else:
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise Mistake(f"{path} cannot be written: {error.strerror or error}") from error
+        print(f"wrote {path}")
+    return DONE

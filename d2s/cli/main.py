@@ -1,0 +1,105 @@
+"""Options of the `d2s` command, and which function answers which subcommand."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+
+from d2s.cli import commands
+from d2s.cli.mistakes import FAILED, STATUSES, Mistake
+from d2s.cli.targets import in_words
+
+_TARGET = "file.py:function, file.py:Class.method, file.py:layer or package.module:function"
+_INPUT = ("an argument: a spec like 'float32[8,784]' for random numbers ('float32[8]!' stops gradients), or a Python "
+          "value like 0.5; 'name=...' for a certain parameter")
+
+_EXAMPLES = {
+    "show": ["d2s show model.py:step", "d2s show model.py:step --html -o step.html"],
+    "hooks": ["d2s hooks model.py:step"],
+    "graph": [
+        "d2s graph model.py:step --input 'float32[8,4]' --input 'float32[4,1]' -o step.svg",
+        "d2s graph model.py:step --input 'float32[8,4]' --input 'float32[4,1]' --no-backward",
+        "d2s graph model.py:net --input 'float32[8,4]' -o net.mmd",
+    ],
+    "check": [
+        "d2s check model.py:step --input 'float32[8,4]' --input 'float32[4,1]'",
+        "d2s check model.py:net --input 'float32[8,4]' --calls 5 --gradients",
+    ],
+    "explain": ["d2s explain model.py:step --input 'float32[8,4]' --input 'float32[4,1]'"],
+    "doctor": ["d2s doctor"],
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    everything = [example for examples in _EXAMPLES.values() for example in examples[:1]]
+    parser = argparse.ArgumentParser(
+        "d2s", description="Look at functions in static mode, and compare both modes.",
+        epilog=_examples(everything) + "\n" + STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands_of = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    def add(name: str, text: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+        found = commands_of.add_parser(
+            name, help=text, description=text[0].upper() + text[1:] + ".",
+            epilog=_examples(_EXAMPLES[name]) + "\n" + STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter)
+        found.set_defaults(run=run)
+        found.add_argument("--traceback", action="store_true", help="show the whole traceback of an error")
+        return found
+
+    show = add("show", "the user's code and what it is converted to, side by side, with hooks marked", commands.show)
+    show.add_argument("target", help=_TARGET)
+    show.add_argument("--html", action="store_true", help="as a page")
+    show.add_argument("-o", "--output", metavar="FILE", help="write there in place of the terminal")
+    show.add_argument("--width", type=int, help="columns of the text; by default those of the terminal")
+    show.add_argument("--color", choices=["auto", "always", "never"], default="auto")
+
+    hooks = add("hooks", "each registration of a hook: line, tensor, where it was moved or why not", commands.hooks)
+    hooks.add_argument("target", help=_TARGET)
+
+    graph = add("graph", "the Program of one call, with blocks, hooks and backward", commands.graph)
+    graph.add_argument("target", help=_TARGET)
+    graph.add_argument("-i", "--input", action="append", default=[], metavar="SPEC", help=_INPUT)
+    graph.add_argument("-o", "--output", metavar="FILE", help="a picture: .svg, .html, .mmd or .dot; .txt as text")
+    graph.add_argument("--no-backward", action="store_true", help="leave the backward out")
+
+    check = add("check", "run a function in both modes and compare all that can be seen", commands.check)
+    check.add_argument("target", help=_TARGET)
+    check.add_argument("-i", "--input", action="append", default=[], metavar="SPEC", help=_INPUT)
+    check.add_argument("--calls", type=int, default=3, help="how often it is called in each mode (3)")
+    check.add_argument("--rtol", type=float, default=0.0, help="relative difference that is allowed (0: to the bit)")
+    check.add_argument("--atol", type=float, default=0.0, help="absolute difference that is allowed")
+    check.add_argument("--gradients", action="store_true", help="compare gradients with differences of values too")
+
+    explain = add("explain", "what was done to a function: passes, traces, memory, time by operator", commands.explain)
+    explain.add_argument("target", help=_TARGET)
+    explain.add_argument("-i", "--input", action="append", default=[], metavar="SPEC", help=_INPUT)
+    explain.add_argument("--calls", type=int, default=5, help="how many calls are timed (5)")
+
+    add("doctor", "versions, BLAS, compiler and cache, and whether d2s works here", commands.doctor)
+    return parser
+
+
+def _examples(lines: Sequence[str]) -> str:
+    return "examples:\n" + "".join(f"  {line}\n" for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # The reader (head, less) has had enough; nothing may be flushed into the pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if options.traceback:
+            traceback.print_exc()
+        print(f"d2s: {error if isinstance(error, Mistake) else in_words(error)}", file=sys.stderr)
+        return error.status if isinstance(error, Mistake) else FAILED

@@ -1,0 +1,122 @@
+"""`summary`: a table of the layers in a Layer, with shapes and numbers of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from d2s.autograd.grad_mode import no_grad
+from d2s.core.spec import as_dtype, default_dtype
+from d2s.drawing.table import table
+from d2s.eager.tensor import Tensor
+from d2s.nn.layer import Layer
+
+
+def summary(layer: Layer, input_spec: Any = None, input: Any = None) -> dict[str, int]:
+    """
+    Print a table of all layers: what each gives, and how many parameters it has.
+
+    The layer is called once, on zeros, in evaluation mode and without gradients; afterwards it is as before.
+
+    Parameters
+    ----------
+    layer : Layer
+    input_spec : InputSpec, shape, or a list of these
+        What the inputs are like.  Sizes that are left open (None or -1) count as 1; a shape alone means the default
+        dtype.
+    input : Tensor or list, optional
+        Inputs to call the layer with, in place of zeros.
+
+    Returns
+    -------
+    dict
+        ``total_params`` and ``trainable_params``.
+
+    Raises
+    ------
+    TypeError
+        If neither `input_spec` nor `input` says what the inputs are, or a spec is none.
+    """
+    if input is not None:
+        inputs = list(input) if isinstance(input, list | tuple) else [input]
+    elif input_spec is not None:
+        inputs = [_zeros(spec) for spec in _specs(input_spec)]
+    else:
+        raise TypeError("summary needs an input_spec, or an input")
+    shapes = _shapes_of(layer, inputs)
+    rows = [
+        [name, type(part).__name__, shapes.get(id(part), "not called"), f"{own:,}"]
+        for name, part, own in _layers(layer)
+    ]
+    parameters = {id(parameter): parameter for parameter in layer.parameters()}.values()
+    total = sum(parameter.size for parameter in parameters)
+    trainable = sum(parameter.size for parameter in parameters if parameter.trainable)
+    size = sum(parameter.data.nbytes for parameter in parameters)
+    print(table(["layer", "type", "output", "parameters"], rows, right=[3]))
+    print(f"\nparameters: {total:,} ({size / 2**20:.2f} MiB), {trainable:,} of them trainable")
+    return {"total_params": total, "trainable_params": trainable}
+
+
+def _layers(layer: Layer) -> Iterator[tuple[str, Layer, int]]:
+    """Each layer once: name, indented by depth, itself, and how many numbers its own parameters hold."""
+    seen: set[int] = set()
+    for name, part in layer.named_sublayers(include_self=True):
+        depth = name.count(".") + 1 if name else 0
+        shown = "  " * depth + (name.rpartition(".")[2] or "(whole)")
+        own = 0
+        for parameter in part.parameters(include_sublayers=False):
+            if id(parameter) not in seen:
+                seen.add(id(parameter))
+                own += parameter.size
+        yield shown, part, own
+
+
+def _shapes_of(layer: Layer, inputs: list[Any]) -> dict[int, str]:
+    """What every layer gives, as text, by identity."""
+    shapes: dict[int, str] = {}
+    parts = layer.sublayers(include_self=True)
+    modes = [part.training for part in parts]
+
+    def note(part: Layer, given: Any, output: Any) -> None:
+        shapes[id(part)] = _text(output)
+
+    handles = [part.register_forward_post_hook(note) for part in parts]
+    try:
+        layer.eval()
+        with no_grad():
+            layer(*inputs)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for part, mode in zip(parts, modes, strict=True):
+            part.training = mode
+    return shapes
+
+
+def _text(output: Any) -> str:
+    if isinstance(output, Tensor):
+        return f"{output.dtype.name}{output.shape}"
+    if isinstance(output, list | tuple):
+        return ", ".join(map(_text, output))
+    return type(output).__name__
+
+
+def _specs(given: Any) -> list[Any]:
+    """A list of specs: of one spec or shape, or of several."""
+    is_shape = isinstance(given, list | tuple) and all(isinstance(size, int | None) for size in given)
+    if hasattr(given, "shape") or is_shape:
+        return [given]
+    if isinstance(given, list | tuple):
+        return list(given)
+    raise TypeError(f"input_spec must be an InputSpec, a shape or a list of these, got {given!r}")
+
+
+def _zeros(spec: Any) -> Tensor:
+    shape = getattr(spec, "shape", spec)
+    if not isinstance(shape, list | tuple):
+        raise TypeError(f"input_spec must hold InputSpecs or shapes, got {spec!r}")
+    dtype = getattr(spec, "dtype", None)
+    sizes = [1 if size is None or size == -1 else size for size in shape]
+    return Tensor(np.zeros(sizes, default_dtype() if dtype is None else as_dtype(dtype)))

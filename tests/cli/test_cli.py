@@ -1,0 +1,270 @@
+"""The command: every example of its help, what it writes, exit statuses, mistakes without traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from d2s.cli import main as cli
+from d2s.cli.main import main
+
+ROOT = Path(__file__).parent.parent.parent
+
+MODEL = '''
+import d2s as paddle
+
+
+def step(x, w):
+    y = x @ w
+    y.register_hook(print_norm)
+    z = 3 * y
+    z.register_hook(lambda g: g * 2 + 1)
+    loss = (z * z).mean()
+    if loss > 0.5:
+        loss = loss * 0.5
+    return loss
+
+
+def print_norm(g):
+    print("norm", (g * g).sum().item())
+
+
+def fails(x):
+    return x.no_such_method()
+
+
+def refused(x):
+    return [1, 2][int(x.sum())]
+
+
+def scaled(x, factor=2.0, *, name=None):
+    return x * factor
+
+
+class Net(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = paddle.nn.Linear(4, 1)
+
+    def forward(self, x):
+        return paddle.tanh(self.fc(x))
+
+
+class Needs(paddle.nn.Layer):
+    def __init__(self, size):
+        super().__init__()
+
+
+net = Net()
+number = 3
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")
+    (tmp_path / "broken.py").write_text("import d2s\nx = 1 / 0\n", encoding="utf-8")
+    (tmp_path / "syntax.py").write_text("def f(:\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("COLUMNS", "110")
+    for name in ("model", "broken", "syntax"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return tmp_path
+
+
+def examples() -> list[str]:
+    """Every example of the help of the command and its subcommands."""
+    parser = cli._parser()
+    found = []
+    for name in ["", *cli._EXAMPLES]:
+        text = parser.format_help() if not name else parser._subparsers._group_actions[0].choices[name].format_help()  # type: ignore[union-attr,index]
+        found += re.findall(r"^  (d2s .*)$", text.partition("examples:")[2].partition("exit status")[0], re.MULTILINE)
+    return list(dict.fromkeys(found))
+
+
+def test_the_help_has_examples_and_statuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(examples()) >= 8
+    for arguments in (["--help"], ["check", "--help"]):
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert left.value.code == 0
+        text = capsys.readouterr().out
+        assert "examples:" in text
+        assert "exit status:" in text
+
+
+@pytest.mark.parametrize("example", examples())
+def test_examples_of_the_help(example: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(shlex.split(example)[1:]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.strip()
+    assert captured.err == ""
+
+
+def run(text: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    status = main(shlex.split(text))
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+STEP = "model.py:step -i 'float32[8,4]' -i 'float32[4,1]'"
+
+
+def test_show(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _ = run("show model.py:step", capsys)
+    assert status == 0
+    assert re.search(r"7\*? +y\.register_hook\(print_norm\)", text)
+    assert "if_else(" in text
+    assert "\x1b" not in text
+    assert "\x1b[" in run("show model.py:step --color always", capsys)[1]
+    assert max(map(len, run("show model.py:step --width 80", capsys)[1].splitlines()[:18])) <= 80
+    status, text, _ = run("show model.py:step --html -o step.html", capsys)
+    assert (status, text) == (0, "wrote step.html\n")
+    assert "<table>" in (folder / "step.html").read_text()
+
+
+def test_hooks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _ = run("hooks model.py:step", capsys)
+    assert status == 0
+    rows = [line.split() for line in text.splitlines()[2:]]
+    assert [row[:3] for row in rows] == [["7", "y", "stays"], ["9", "z", "stays"]]
+    assert "no hook" in run("hooks model.py:scaled", capsys)[1]
+
+
+@pytest.mark.parametrize("suffix", ["svg", "html", "mmd", "dot", "txt"])
+def test_graph(suffix: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _ = run(f"graph {STEP} -o step.{suffix}", capsys)
+    assert (status, text) == (0, f"wrote step.{suffix}\n")
+    written = (folder / f"step.{suffix}").read_text()
+    for word in ("matmul", "register_hook", "backward of step", "then"):
+        assert word in written
+    if suffix == "svg":
+        ET.fromstring(written)
+
+
+def test_graph_as_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _ = run(f"graph {STEP}", capsys)
+    assert status == 0
+    assert text.startswith("program step\n")
+
+
+def test_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _ = run(f"check {STEP} --calls 2", capsys)
+    assert status == 0
+    assert "both modes do the same in 2 calls" in text
+    assert "gradients: x, w" in text
+    assert "print_norm" in text
+    assert "printed lines: 1" in text
+    status, text, _ = run("check model.py:net --gradients -i 'float32[2,4]'", capsys)
+    assert status == 0
+    assert "self.fc.weight" in text
+    assert "agree with differences" in text
+    status, text, _ = run("check model.py:fails -i 0.5", capsys)
+    assert status == 0
+    assert "both raise AttributeError" in text
+
+
+def test_check_finds_a_difference(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.testing.test_planted_faults import FORWARD, plant, replacing
+
+    plant(monkeypatch, FORWARD, replacing(r"np\.multiply\(", "np.add("))
+    status, text, _ = run(f"check {STEP}", capsys)
+    assert status == 1
+    assert "first operator at which the modes part: multiply" in text
+    assert "model.py:8" in text
+
+
+def test_check_finds_a_wrong_gradient(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _ = run(f"check {STEP} --gradients", capsys)
+    assert status == 1  # its hooks change gradients
+    assert "look at hooks" in text
+
+
+def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _ = run(f"explain {STEP} --calls 2", capsys)
+    assert status == 0
+    for words in ("hook_placement", "kept for backward", "2 steps of", "matmul", "model.py:6", "norm"):
+        assert words in text
+
+
+def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    status, text, _ = run("doctor", capsys)
+    assert status == 0
+    for words in ("Python", "numpy", "BLAS", "compiler", "both modes  do the same"):
+        assert words in text
+    monkeypatch.setattr("d2s.cli.doctor._NEEDED", {"numpy": (99,), "no-such-package": (1,)})
+    status, text, _ = run("doctor", capsys)
+    assert status == 1
+    assert "missing" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        ("show nothing.py:f", 2, "there is no file nothing.py"),
+        ("show model.py", 2, "write file.py:function"),
+        ("show model.py:stepp", 2, "there is step"),
+        ("show model.py:number", 2, "is int, neither a function nor a Layer"),
+        ("show no_such_module:f", 2, "there is no module no_such_module"),
+        ("show broken.py:f", 3, "broken.py:2"),
+        ("show syntax.py:f", 3, "SyntaxError"),
+        ("show model.py:Needs", 3, "Make the object in model.py"),
+        ("show model.py:step -o /no/such/folder/x.html --html", 2, "cannot be written"),
+        ("graph model.py:step", 2, "no input for 'x': give one --input for each of x, w"),
+        ("graph model.py:step -i 'float33[2]'", 2, "'float33' is no dtype"),
+        ("graph model.py:step -i 'float32[2'", 2, "neither a spec"),
+        ("graph model.py:step -i v=1.0", 2, "no parameter 'v'; they are x, w"),
+        ("graph model.py:step -i 1.0 -i 1.0 -i 1.0", 2, "too many inputs"),
+        (f"graph {STEP} -o step.png", 2, "a picture is .svg"),
+        ("graph model.py:fails -i 'float32[2]'", 3, "no_such_method"),
+        ("graph model.py:refused -i 'float32[2]'", 3, "known only when the Program runs"),
+        (f"check {STEP} --calls 0", 2, "--calls must be at least 1"),
+    ],
+)
+def test_mistakes(arguments: str, status: int, words: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found, out, err = run(arguments, capsys)
+    assert found == status
+    assert words in err
+    assert err.startswith("d2s: ")
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_traceback_on_demand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Traceback" in run("show broken.py:f --traceback", capsys)[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ("-i 'float32[3]'", "float32[3]"),
+        ("-i 'float32[3]!' -i 3", "float32[3]"),
+        ("-i factor=0.5 -i 'x=float64[2,2]'", "float64[2, 2]"),
+        ("-i 'int64[]'", "int64[]"),
+        ("-i 'bool[2]'", "bool[2]"),
+    ],
+)
+def test_inputs(arguments: str, shown: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _ = run(f"graph model.py:scaled {arguments}", capsys)
+    assert status == 0
+    line = next(line for line in text.splitlines() if line.startswith("  x: "))
+    assert line.startswith(f"  x: {shown} = input")
+    assert ("stop_gradient=False" in line) == ("float" in shown and "!" not in arguments)
+
+
+def test_as_module_and_with_a_closed_pipe(folder: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = f"{shlex.quote(sys.executable)} -m d2s show model.py:step | head -1"
+    found = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, env=env, check=False)
+    assert "what you wrote" in found.stdout
+    assert found.stderr == ""

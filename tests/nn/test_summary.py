@@ -1,0 +1,66 @@
+"""`summary`: the table, and that the layer is as before."""
+
+from __future__ import annotations
+
+import pytest
+
+import d2s
+from d2s import nn
+from d2s.static import InputSpec
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1D(8), nn.Dropout(0.5))
+        self.head = nn.Linear(8, 2)
+        self.unused = nn.Linear(2, 2)
+        self.tied = self.head
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def test_table(capsys):
+    net = Net()
+    net.head.weight.trainable = False
+    mean, training = net.body[1]._mean.numpy().tolist(), net.body[2].training
+    found = d2s.summary(net, InputSpec([None, 4], "float32"))
+    assert found == {"total_params": 40 + 16 + 18 + 6, "trainable_params": 40 + 16 + 2 + 6}
+    text = capsys.readouterr().out
+    rows = [line.split() for line in text.splitlines()]
+    assert ["body", "Sequential", "float32[1,", "8]", "0"] in rows
+    assert ["0", "Linear", "float32[1,", "8]", "40"] in rows
+    assert ["head", "Linear", "float32[1,", "2]", "18"] in rows
+    assert ["unused", "Linear", "not", "called", "6"] in rows
+    assert "parameters: 80" in text
+    assert "64 of them trainable" in text
+    assert net.body[1]._mean.numpy().tolist() == mean
+    assert net.body[2].training is training
+    assert not any(layer._forward_post_hooks for layer in net.sublayers(include_self=True))
+
+
+@pytest.mark.parametrize("spec", [(None, 4), [3, 4], [(3, 4)], [InputSpec([-1, 4])]])
+def test_forms_of_the_spec(spec, capsys):
+    d2s.summary(Net(), spec)
+    assert "Linear" in capsys.readouterr().out
+
+
+def test_inputs_in_place_of_a_spec(capsys):
+    d2s.summary(Net(), input=d2s.zeros([5, 4]))
+    assert "float32[5, 2]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"), [(None, "needs an input_spec"), ("x", "must be an InputSpec"), (["x"], "got 'x'")])
+def test_wrong_specs(spec, words):
+    with pytest.raises(TypeError, match=words):
+        d2s.summary(Net(), spec)
+
+
+def test_the_layer_is_put_back_after_an_error():
+    net = Net()
+    with pytest.raises(d2s.ShapeError):
+        d2s.summary(net, (3, 5))
+    assert net.training
+    assert not any(layer._forward_post_hooks for layer in net.sublayers(include_self=True))

@@ -1,0 +1,1 @@
+"""Tests of the profiler, of tables and progress bars."""
