@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_COMMAND = _PACKAGE + "cli" + os.sep
 # Stands between `with` in the user's code and a context manager of d2s.
 _CONTEXTLIB = contextmanager.__code__.co_filename
 
@@ -263,6 +264,9 @@ def user_location(frame: FrameType | None = None) -> Location | None:
             place = GENERATED.get(code.co_filename, {}).get(found.f_lineno)
             if place is not None:
                 return place
+        elif code.co_filename.startswith(_COMMAND):
+            # What called the command `d2s` is no code of the user's.
+            return None
         elif is_user_code(code):
             return Location(code.co_filename, found.f_lineno, code=code, instruction=found.f_lasti)
         found = found.f_back  # type: ignore[assignment]

@@ -272,6 +272,27 @@ def test_programs_built_by_hand():
     paddle.disable_static()
 
 
+def test_tools(capsys):
+    @paddle.jit.to_static
+    def f(x, w):
+        y = x * w
+        z = 3 * y
+        y.register_hook(lambda g: g + 1)
+        return z.sum()
+
+    inputs = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    paddle.testing.assert_same_in_both_modes(f, *inputs)
+    paddle.testing.check_grads(lambda x, w: (x * w).tanh(), *inputs)
+    with paddle.profiler.Profiler() as profiler:
+        f(*inputs).backward()
+    assert "multiply" in profiler.summary(by="operator")
+    assert f.hook_report()[0].target == "y"
+    assert "y.register_hook" in f.side_by_side().text()
+    assert f.main_program.picture().svg().startswith("<svg")
+    assert paddle.summary(nn.Linear(2, 3), (1, 2))["total_params"] == 9
+    assert "Linear" in capsys.readouterr().out
+
+
 def test_errors():
     for error, builtin in [
         (paddle.ShapeError, ValueError), (paddle.DTypeError, TypeError), (paddle.HookError, RuntimeError),

@@ -77,7 +77,8 @@ class SideBySide:
         """A ``<table>`` with its own style, to stand in a page."""
         body = "\n".join(map(_html_row, self.rows))
         return (
-            f'<div class="d2s-code"><style>{_STYLE}</style><table><thead><tr><th colspan="2">{escape(self.left_title)}'
+            f'<div class="d2s-code"><style>{_STYLE}</style><table><colgroup>{_COLUMNS}</colgroup>'
+            f'<thead><tr><th colspan="2">{escape(self.left_title)}'
             f'</th><th colspan="2">{escape(self.right_title)}</th></tr></thead>\n<tbody>{body}</tbody></table></div>'
         )
 
@@ -107,14 +108,21 @@ def _broken(text: str, column: int) -> list[str]:
 _STYLE = f"""
 .d2s-code {{ overflow-x: auto; }}
 .d2s-code table {{ border-collapse: collapse; background: #fff; color: #1f2937; border: 1px solid #dfe3e9;
-  font: 12px/1.55 {theme.MONOSPACE}; min-width: 100%; }}
+  font: 12px/1.55 {theme.MONOSPACE}; }}
 .d2s-code th {{ text-align: left; padding: 6px 10px; border-bottom: 1px solid #dfe3e9; background: #f6f7f9;
   color: #475569; }}
-.d2s-code td {{ padding: 0 10px; white-space: pre; text-align: left; vertical-align: top; }}
-.d2s-code td.n {{ color: #8a94a3; text-align: right; user-select: none; width: 1%;
+.d2s-code table {{ table-layout: fixed; width: 100%; }}
+.d2s-code td {{ padding: 0 10px; white-space: pre-wrap; overflow-wrap: anywhere; text-align: left;
+  vertical-align: top; }}
+.d2s-code col.n {{ width: 56px; }}
+.d2s-code td.n {{ color: #8a94a3; text-align: right; user-select: none;
   border-left: 3px solid transparent; }}
-.d2s-code em {{ font-style: normal; color: #6b7280; font-size: 11px; padding-left: 18px; }}
+.d2s-code em {{ display: block; white-space: normal; font-style: normal; color: #6b7280; font-size: 11px;
+  padding: 0 0 3px 18px; }}
 """
+
+
+_COLUMNS = '<col class="n"/><col/><col class="n"/><col/>'
 
 
 def _html_row(row: Row) -> str:

@@ -33,6 +33,7 @@ def svg_of(graph: Graph) -> str:
         *(_frame(group, layout.boxes[group.key]) for group in graph.root.groups()),
         *(_line(edge, points) for edge, points in layout.paths),
         *(part for node in graph.root.nodes() for part in _box(node, layout.boxes[node.key])),
+        *(_heading(group, layout.boxes[group.key]) for group in graph.root.groups()),
         "</g></svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -49,13 +50,21 @@ def _arrows() -> str:
 
 
 def _frame(group: Group, box: Box) -> str:
-    fill, line, text = theme.GROUPS[group.kind]
-    place = f'<tspan font-size="10" opacity="0.7">  {escape(group.place)}</tspan>' if group.place else ""
+    fill, line, _ = theme.GROUPS[group.kind]
     return (
         f'<rect x="{box.left:.1f}" y="{box.top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="8" '
         f'fill="{fill}" stroke="{line}"/>'
+    )
+
+
+def _heading(group: Group, box: Box) -> str:
+    """The title of a group, with a rim that keeps it readable above edges."""
+    fill, _, text = theme.GROUPS[group.kind]
+    place = f'<tspan font-size="10" opacity="0.7">  {escape(group.place)}</tspan>' if group.place else ""
+    return (
         f'<text x="{box.left + 10:.1f}" y="{box.top + 16:.1f}" font-size="12" font-weight="600" fill="{text}" '
-        f'xml:space="preserve">{escape(group.title)}{place}</text>'
+        f'stroke="{fill}" stroke-width="4" stroke-linejoin="round" paint-order="stroke" xml:space="preserve">'
+        f"{escape(group.title)}{place}</text>"
     )
 
 

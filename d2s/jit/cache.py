@@ -35,6 +35,9 @@ class ProgramCache:
     def __len__(self) -> int:
         return len(self.concrete_programs())
 
+    def __repr__(self) -> str:
+        return f"<ProgramCache: {len(self)} Programs of {self.traces} traces>"
+
     @property
     def has_programs(self) -> bool:
         """True if something was traced."""

@@ -33,6 +33,14 @@ class ConcreteProgram:
         self._check_structure = traced.guards.structural_check()
         self._structure_version = -1
 
+    def __repr__(self) -> str:
+        program = self.main_program
+        inputs = ", ".join(f"{value.name}: {value.spec}" for value in program.inputs if value.is_tensor)
+        return f"<ConcreteProgram {program.name}({inputs}): {len(program.operators)} operators>"
+
+    def _repr_html_(self) -> str:
+        return self.main_program._repr_html_()
+
     @property
     def main_program(self) -> Program:
         """The Program, printable."""

@@ -6,6 +6,7 @@ import copy
 import functools
 import inspect
 import logging
+import os
 import sys
 import threading
 import warnings
@@ -141,7 +142,11 @@ class StaticFunction:
         return static_again, (self._function, self._input_spec, self._full_graph)
 
     def __repr__(self) -> str:
-        return f"<StaticFunction {self._function.__qualname__} with {len(self._own_cache)} programs>"
+        code: Any = self._code
+        file, count = os.path.basename(code.co_filename), len(self._own_cache)
+        programs = "1 Program" if count == 1 else f"{count} Programs"
+        name = f"{self._function.__qualname__}({', '.join(self._signature.parameters)})"
+        return f"<StaticFunction {name} at {file}:{code.co_firstlineno}, {programs}>"
 
     # --- calls -------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import re
 from collections import Counter
@@ -11,7 +12,7 @@ from d2s.drawing.graph import Edge, Graph, Group, Node
 from d2s.drawing.languages import dot_of, mermaid_of
 from d2s.drawing.page import page_of_graph
 from d2s.drawing.svg import svg_of
-from d2s.static.printer import Printer, place_of, text_of
+from d2s.static.printer import HIDDEN_ATTRIBUTES, Printer, place_of, text_of
 from d2s.static.program import Block, Operator, Program, Value
 
 _LONGEST = 34
@@ -214,10 +215,19 @@ class _Drawer:
         if operator.kind == "call_hooks":
             return "call hooks", tuple(more)
         known = [printer.name(value) for value in operator.inputs if value.is_constant]
-        text = printer.call(operator)
-        attrs = re.findall(r"(?:\(|, )(\w+=.*)\)", text)
-        arguments = ", ".join([*known, *attrs[:1]])
+        arguments = ", ".join([*known, *self.attributes(operator)])
         return operator.kind, (*([_short(arguments)] if arguments else []), *more)
+
+    def attributes(self, operator: Operator) -> list[str]:
+        """The attributes of an operator that say something: no defaults, no bookkeeping."""
+        defaults = {} if operator.op is None else {
+            name: parameter.default for name, parameter in inspect.signature(operator.op.forward).parameters.items()}
+        shown = []
+        for name, value in operator.attrs.items():
+            is_plain = isinstance(value, bool | int | float | str | None)
+            if name not in HIDDEN_ATTRIBUTES and value != () and not (is_plain and defaults.get(name, self) == value):
+                shown.append(f"{name}={self.printer.template(value)}")
+        return shown
 
     # --- regions -----------------------------------------------------------------------------------------------
 

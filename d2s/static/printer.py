@@ -24,7 +24,7 @@ _LONGEST_TEXT = 40
 _SEPARATORS = r"[/\\]"
 _BLOCK_TITLES = {"cond": ("then", "else"), "while": ("test", "body"), "reversed_turns": ("turn",)}
 # Attributes that say in another form what the line shows already.
-_HIDDEN_ATTRIBUTES = frozenset(
+HIDDEN_ATTRIBUTES = frozenset(
     ("of", "loop", "record", "target", "output", "name", "captured", "certain", "counted", "edge"))
 
 
@@ -149,7 +149,7 @@ class Printer:
         parts = [self.name(value) for value in inputs]
         parts += [
             f"{name}={self.template(value)}"
-            for name, value in operator.attrs.items() if name not in _HIDDEN_ATTRIBUTES
+            for name, value in operator.attrs.items() if name not in HIDDEN_ATTRIBUTES
         ]
         if operator.kind == "reversed_turns":
             parts.append(f"of {self.name(operator.attrs['record'])}")

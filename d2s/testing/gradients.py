@@ -117,7 +117,9 @@ def check_grads(
         called = _called(original, mode)
         wrong = _first_wrong(_from_state(lambda called=called: called(*args)), leaves, order, settings)  # type: ignore[misc]
         if wrong is not None:
-            raise _error(original, mode, wrong, _op_at_fault(original, args, order, settings))
+            is_of_static_mode = mode == "static" and "eager" in modes
+            fault = None if is_of_static_mode else _op_at_fault(original, args, order, settings)
+            raise _error(original, mode, wrong, fault, is_of_static_mode)
 
 
 def _called(original: Any, mode: str) -> Callable[..., Any]:
@@ -237,7 +239,7 @@ def _op_at_fault(original: Any, args: list[Any], order: int, settings: _Settings
     return None
 
 
-def _error(original: Any, mode: str, wrong: _Wrong, fault: Ran | None) -> WrongGradient:
+def _error(original: Any, mode: str, wrong: _Wrong, fault: Ran | None, is_of_static_mode: bool) -> WrongGradient:
     plain = type(original).forward if isinstance(original, Layer) else inspect.unwrap(original)
     code = getattr(plain, "__code__", None)
     location = None if code is None else Location(code.co_filename, code.co_firstlineno)
@@ -252,6 +254,8 @@ def _error(original: Any, mode: str, wrong: _Wrong, fault: Ran | None) -> WrongG
         location = fault.location
         lines += ["", f"the gradient rule of the op {fault.kind} is wrong; it is called at", location.excerpt()]
     else:
-        lines += ["", "the gradient rules of all ops are right: look at hooks, detach(), PyLayer and kinks in"]
+        lines += ["", "in eager mode it is right: assert_same_in_both_modes names the operator; the function is at"
+                  if is_of_static_mode else
+                  "the gradient rules of all ops are right: look at hooks, detach(), PyLayer and kinks in"]
         lines += [location.excerpt()] if location is not None else []
     return WrongGradient("\n".join(lines), wrong.order, None if fault is None else fault.kind, location)

@@ -96,7 +96,7 @@ class _EagerWatch(EagerInterpreter):
         end = time.perf_counter_ns()
         frame = sys._getframe(1)
         node = node_of_backward(frame)
-        location = _in_a_file(user_location(frame)) if node is None else self._places.get(node)
+        location = user_location(frame) if node is None else self._places.get(node)
         tensors = result if type(result) is tuple else (result,)
         for tensor in tensors:
             if tensor._node is not None:
@@ -105,11 +105,6 @@ class _EagerWatch(EagerInterpreter):
         backward = node is not None or is_in_backward(frame)
         self._note(Ran(op.name, backward, location, False, args, attrs, values, begin, end))
         return result
-
-
-def _in_a_file(location: Location | None) -> Location | None:
-    # The modules that start Python are no code of the user's.
-    return None if location is None or location.file.startswith("<frozen ") else location
 
 
 class _StaticWatch:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from types import FrameType
 from typing import Any
 
-from d2s.eager.tape import OpNode
+from d2s.core.hooks import HookList
+from d2s.eager.tape import LeafNode, OpNode
 from d2s.errors import user_frame
 from d2s.static.codegen import SOURCE, Source
 
 GENERATED = "<d2s program"
 _PROPAGATE = OpNode.propagate.__code__
+# What hooks do belongs to no rule.
+_HOOKS = (HookList.run.__code__, LeafNode.run_reduce_hooks.__code__)
 
 
 def source_of(frame: FrameType) -> Source | None:
@@ -28,9 +31,8 @@ def is_backward(source: Source) -> bool:
 
 
 def node_of_backward(frame: FrameType | None) -> OpNode | None:
-    """The node of the tape whose gradient rules `frame` is called from, if it is, not counting the user's frames."""
-    stop = user_frame(frame)
-    while frame is not None and frame is not stop:
+    """The node of the tape whose gradient rules `frame` is called from, if it is; rules may be the user's code too."""
+    while frame is not None and frame.f_code not in _HOOKS:
         if frame.f_code is _PROPAGATE:
             found: OpNode = frame.f_locals["self"]
             return found

@@ -133,8 +133,11 @@ class _Parser(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.loaded += [name for name, _ in attrs if name in ("src", "href")]
-        if tag != "meta":
+        if tag not in ("meta", "col"):
             self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.loaded += [name for name, _ in attrs if name in ("src", "href")]
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -149,6 +152,22 @@ def test_pages_are_whole_and_stand_alone() -> None:
         assert parser.open == []
         assert parser.loaded == []
         assert not re.search(r"<script|@import|url\((?!#)", text)
+
+
+def test_reprs() -> None:
+    static = d2s.to_static(hooked)
+    place = f"test_pictures.py:{hooked.__code__.co_firstlineno}"
+    assert repr(static) == f"<StaticFunction hooked(x, w) at {place}, 0 Programs>"
+    static = traced()
+    assert repr(static) == f"<StaticFunction hooked(x, w) at {place}, 1 Program>"
+    assert repr(static.program_cache) == "<ProgramCache: 1 Programs of 1 traces>"
+    assert repr(static.concrete_program).startswith("<ConcreteProgram hooked(x: float32[2], w: float32[]): ")
+    assert repr(static.main_program).startswith("<Program hooked: ")
+    assert static.concrete_program._repr_html_() == static.main_program._repr_html_()
+    parameter = d2s.nn.Linear(1, 1).bias
+    assert repr(parameter) == (
+        "Parameter containing:\nTensor(shape=[1], dtype=float32, place=Place(cpu), stop_gradient=False,\n       [0.])")
+    assert repr(d2s.nn.Sequential(d2s.nn.ReLU())) == "Sequential(\n  (0): ReLU()\n)"
 
 
 def test_a_function_that_has_not_run_shows_its_code() -> None:

@@ -90,7 +90,7 @@ def test_a_fault_of_static_mode_alone(monkeypatch) -> None:
         return source
 
     monkeypatch.setattr(executor, "backward_source", planted)
-    with pytest.raises(WrongGradient, match="in static mode"):
+    with pytest.raises(WrongGradient, match=r"(?s)in static mode.*in eager mode it is right"):
         check_grads(lambda a: a.tanh(), x(), order=1)
 
 
