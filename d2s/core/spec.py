@@ -19,14 +19,19 @@ _counter = itertools.count()
 class Dim:
     """A size that is not known before the Program runs: a free size of an input, or one that depends on data.
 
-    Two Dims are equal only if they are the same object.  Sizes that are known are plain ints, and 0 and 1 are
-    always plain ints: broadcasting treats them differently.
+    Two Dims are equal only if they are the same object.  Sizes that are known are plain ints.
+
+    Attributes
+    ----------
+    may_be_one : bool
+        False for a size that is certainly greater than 1, so that nothing is broadcast along it.
     """
 
-    __slots__ = ("name",)
+    __slots__ = ("may_be_one", "name")
 
-    def __init__(self, name: str | None = None) -> None:
+    def __init__(self, name: str | None = None, *, may_be_one: bool = True) -> None:
         self.name = name or f"d{next(_counter)}"
+        self.may_be_one = may_be_one
 
     def __repr__(self) -> str:
         return self.name
@@ -70,7 +75,7 @@ def spec_of(array: np.ndarray[Any, Any] | np.generic) -> TensorSpec:
 def broadcast_sizes(first: Size, second: Size) -> Size | None:
     """Common size of two aligned axes, or None if they cannot be broadcast together.
 
-    An unknown size against a known one greater than 1 takes the known one: anything else fails at run time.
+    Against a size that is certainly greater than 1 the other is that size or 1: anything else fails at run time.
     """
     if first is second or first == second:
         return first
@@ -80,7 +85,9 @@ def broadcast_sizes(first: Size, second: Size) -> Size | None:
         return first
     if isinstance(first, int):
         return first if isinstance(second, Dim) else None
-    return second if isinstance(second, int) else first
+    if isinstance(second, int) or not second.may_be_one:
+        return second
+    return Dim() if first.may_be_one else first
 
 
 def broadcast_shapes(*shapes: Sequence[Size], what: str = "operands") -> Shape:

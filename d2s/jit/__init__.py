@@ -1,5 +1,6 @@
 """Static mode: `to_static` and what belongs to it."""
 
+from d2s.jit.cache import set_cache_size
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.decorators import not_to_static, to_static
 from d2s.jit.function import StaticFunction, enable_to_static
@@ -18,6 +19,7 @@ __all__ = [
     "load",
     "not_to_static",
     "save",
+    "set_cache_size",
     "set_code_level",
     "set_verbosity",
     "show_internal_frames",

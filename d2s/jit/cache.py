@@ -4,33 +4,63 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import Counter
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from d2s.core.interpreter import state
+from d2s.core.spec import default_dtype
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.fallback import EagerCall
+from d2s.jit.generality import Generality
 
-# Programs that were not used for long make room for new ones.
-MAX_PROGRAMS = 64
-# A Python number that has been another one so often is read on each run.
-CHANGES_OF_A_NUMBER = 2
+# Reasons of traces that are remembered, and changes that are named in one of them.
+MAX_REASONS = 64
+MAX_SHOWN = 4
 
 _CACHES = "__d2s_programs__"
+_size = 64
+
+
+def set_cache_size(programs: int) -> None:
+    """Set how many Programs a function keeps, for the whole process; those not used for longest make room.
+
+    Parameters
+    ----------
+    programs : int
+        At least 1; 64 if it was never set.
+
+    Raises
+    ------
+    ValueError
+        If it is less than 1.
+    """
+    global _size
+    if programs < 1:
+        raise ValueError(f"a function keeps at least one Program, got set_cache_size({programs})")
+    _size = int(programs)
 
 
 class ProgramCache:
-    """The Programs of one function, or of one function of one object; the one used last first."""
+    """The Programs of one function, or of one function of one object; the one used last first.
+
+    Attributes
+    ----------
+    generality : Generality
+        What its traces leave open.
+    traces : int
+        How many there have been.
+    """
 
     def __init__(self) -> None:
         # Replaced as a whole, so that threads may look while others change it.
         self._programs: tuple[ConcreteProgram | EagerCall, ...] = ()
         self._changing = threading.Lock()
         self._last: ConcreteProgram | None = None
+        self.generality = Generality()
         self.traces = 0
-        # How often a number at a path was another one, and the paths at which numbers are inputs now.
-        self.changed: Counter[tuple[Any, ...]] = Counter()
-        self.numbers: set[tuple[Any, ...]] = set()
+        # Why the last ones have been necessary.
+        self._reasons: deque[str] = deque(maxlen=MAX_REASONS)
 
     def __len__(self) -> int:
         return len(self.concrete_programs())
@@ -61,28 +91,34 @@ class ProgramCache:
     def _put_first(self, program: ConcreteProgram | EagerCall) -> None:
         with self._changing:
             others = [other for other in self._programs if other is not program]
-            self._programs = (program, *others)[:MAX_PROGRAMS]
+            self._programs = (program, *others)[:_size]
 
-    def add(self, program: ConcreteProgram | EagerCall) -> None:
-        """Enter a Program, or what stands in for it."""
+    def add(self, program: ConcreteProgram | EagerCall, why: str) -> None:
+        """Enter a Program, or what stands in for it, and why it was traced."""
         self._put_first(program)
         if isinstance(program, ConcreteProgram):
             self._last = program
         self.traces += 1
+        self._reasons.append(why)
 
     def note_retrace(self, args: dict[str, Any]) -> str:
-        """Why none of the Programs fits, in words; a number that has changed twice becomes an input."""
+        """Why none of the Programs fits, in words: what has changed since the call before."""
         if not self._programs:
-            return ""
-        change = self._programs[0].guards.broken(args)
-        if change is None:
-            return "grad mode, default dtype, or which arguments are one object changed"
-        if change.is_number:
-            path = change.guard.source.identity
-            self.changed[path] += 1
-            if self.changed[path] >= CHANGES_OF_A_NUMBER:
-                self.numbers.add(path)
-        return str(change)
+            return "first call" if not self.traces else "its Programs were dropped"
+        last = self._programs[0]
+        changes = last.guards.broken(args)
+        for change in changes:
+            self.generality.note(change)
+        reasons = [*_changed_modes(last), *dict.fromkeys(map(str, changes))]
+        if not reasons:
+            return "which arguments are one object changed"
+        more = f"; and {len(reasons) - MAX_SHOWN} more" if len(reasons) > MAX_SHOWN else ""
+        return "; ".join(reasons[:MAX_SHOWN]) + more
+
+    def explained(self) -> list[str]:
+        """One line for each of the last traces."""
+        first = self.traces - len(self._reasons)
+        return [f"{number}. {why}" for number, why in enumerate(self._reasons, first + 1)]
 
     def last(self) -> ConcreteProgram:
         """The Program traced last."""
@@ -97,6 +133,16 @@ class ProgramCache:
     def clear(self) -> None:
         """Forget all Programs."""
         self._programs = ()
+
+
+def _changed_modes(program: ConcreteProgram | EagerCall) -> list[str]:
+    """What has changed of the modes that a trace depends on, in words."""
+    found = []
+    if program.grad_mode is not state.grad_enabled:
+        found.append(f"grad mode changed from {program.grad_mode} to {state.grad_enabled}")
+    if program.dtype is not default_dtype():
+        found.append(f"the default dtype changed from {program.dtype} to {default_dtype()}")
+    return found
 
 
 def cache_of(instance: Any, function: Callable[..., Any]) -> ProgramCache:

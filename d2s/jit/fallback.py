@@ -26,14 +26,14 @@ class EagerCall:
     ) -> None:
         self._function = function
         self._signature = signature
-        self._grad_mode = grad_mode
-        self._dtype = default_dtype()
+        self.grad_mode = grad_mode
+        self.dtype = default_dtype()
         self._checks = (guards.live_check(), guards.structural_check())
         self.guards = guards
 
     def matches(self, args: dict[str, Any]) -> bool:
         """True if a trace for these arguments would come to the same refusal."""
-        if self._grad_mode is not state.grad_enabled or self._dtype is not default_dtype():
+        if self.grad_mode is not state.grad_enabled or self.dtype is not default_dtype():
             return False
         return all(check(args) for check in self._checks)
 

@@ -21,7 +21,8 @@ from d2s.jit.cache import ProgramCache, cache_of
 from d2s.jit.comparison import side_by_side
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.fallback import EagerCall, tell
-from d2s.jit.signature import check_arguments
+from d2s.jit.generality import Opening
+from d2s.jit.signature import check_arguments, open_sizes
 from d2s.jit.symbolic_call import SymbolicCall
 from d2s.jit.trace import Traced, trace
 from d2s.jit.tracebacks import show_user_lines
@@ -29,6 +30,7 @@ from d2s.nn.layer import Layer
 from d2s.operators.equality import same_parts
 from d2s.operators.guards import GuardSet
 from d2s.operators.region import REFUSALS
+from d2s.operators.sizes import SizeNeeded
 from d2s.operators.tracer import Tracer
 from d2s.static.input_spec import InputSpec
 from d2s.static.program import Program
@@ -211,14 +213,17 @@ class StaticFunction:
             if cached is not None:
                 return cached
             why = cache.note_retrace(bound)
-            if why:
+            if cache.traces:
                 logger.info("%s is traced again: %s", self.__qualname__, why)
             if cache.traces == MAX_SILENT_TRACES:
                 warnings.warn(
                     f"{self.__qualname__} has been traced {cache.traces + 1} times, the last time because {why}; "
-                    "pass what changes as a Tensor, or give an input_spec",
+                    "pass what changes as a Tensor, or give an input_spec (explain() tells more)",
                     RuntimeWarning, stacklevel=3,
                 )
+            if self._input_spec is not None:
+                cache.generality.leave_open(
+                    open_sizes(self._input_spec, self._signature, self._instance is not None))
             program: ConcreteProgram | EagerCall
             guards = GuardSet()
             try:
@@ -228,23 +233,47 @@ class StaticFunction:
                     raise
                 tell(self.__qualname__, refusal)
                 program = EagerCall(self._function, self._signature, guards, state.grad_enabled)
-            cache.add(program)
+            cache.add(program, why)
             return program
 
     def _traced(self, bound: dict[str, Any], guards: GuardSet) -> Traced:
-        """A trace in which numbers that keep changing are inputs, unless they steer Python."""
-        cache = self._own_cache
+        """A trace that leaves open what keeps changing, except what steers Python.
+
+        Tracing has no effects, so it may be tried: first with what has changed left open; an error may be due to that,
+        then it does not come again when all is taken as it is.  That last trace fills `guards`.
+        """
+        generality = self._own_cache.generality
+        opening = wanted = generality.opening
         arguments = (self._function, self._signature, bound, self.__name__)
-        if cache.numbers:
+        while opening:
             try:
-                return trace(*arguments, frozenset(cache.numbers))
+                traced = trace(*arguments, opening.numbers, opening.sizes)
+            except SizeNeeded as needed:
+                opening -= Opening(sizes=needed.places)
             except Exception:
-                # Tracing has no effects; an error that the numbers did not cause comes again.
-                cache.numbers.clear()
-                cache.changed.clear()
-        return trace(*arguments, guards=guards)
+                # The sizes first: numbers change more often.
+                opening = Opening(opening.numbers) if opening.sizes else Opening()
+            else:
+                break
+        else:
+            traced = trace(*arguments, guards=guards)
+        generality.fix(wanted - opening)
+        return traced
 
     # --- looking -----------------------------------------------------------------------------------------------
+
+    def explain(self) -> str:
+        """Why the function was traced, time by time, and what its Programs leave open."""
+        cache = self._own_cache
+        generality = cache.generality
+        lines = [f"{self.__qualname__}: traced {cache.traces} times, {len(cache)} Programs kept", *cache.explained()]
+        for title, names in (
+            ("read on each call", generality.described(generality.opening)),
+            ("needed by Python, so each value has its own Program", generality.fixed),
+        ):
+            if names:
+                lines.append(f"{title}: {', '.join(names)}")
+        return "\n".join(lines)
 
     @property
     def code(self) -> str:

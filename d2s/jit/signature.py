@@ -10,6 +10,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import GuardError
+from d2s.operators.sources import Argument, Item, Source
 from d2s.static.input_spec import InputSpec
 
 
@@ -54,6 +55,27 @@ def check_arguments(
     listed = list(specs) if isinstance(specs, list | tuple) else [specs]
     for argument, spec, value in specified(listed, signature, bound, is_method, name):
         _check(spec, value, argument, name)
+
+
+def open_sizes(specs: Any, signature: inspect.Signature, is_method: bool) -> Iterator[tuple[Source, int]]:
+    """The sizes that an `input_spec` leaves open: where the tensor is found, and the axis."""
+    rest = list(specs) if isinstance(specs, list | tuple) else [specs]
+    for parameter in list(signature.parameters.values())[is_method:]:
+        source = Argument(parameter.name)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            for number, spec in enumerate(rest):
+                yield from _open(spec, Item(source, number))
+            return
+        if rest:
+            yield from _open(rest.pop(0), source)
+
+
+def _open(spec: Any, source: Source) -> Iterator[tuple[Source, int]]:
+    if isinstance(spec, InputSpec):
+        yield from ((source, axis) for axis, size in enumerate(spec.shape) if size == -1)
+    elif isinstance(spec, list | tuple | dict):
+        for key, part in spec.items() if isinstance(spec, dict) else enumerate(spec):
+            yield from _open(part, Item(source, key))
 
 
 def _check(spec: Any, value: Any, place: str, name: str) -> None:

@@ -13,6 +13,7 @@ from d2s.operators import conversion
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
 from d2s.operators.region import Outcome, explore
+from d2s.operators.sizes import Place
 from d2s.operators.sources import Argument, fetcher
 from d2s.operators.tracer import Tracer
 from d2s.static.executor import Compiled
@@ -45,23 +46,34 @@ class Traced:
 
 def trace(
     function: Callable[..., Any], signature: inspect.Signature, bound: dict[str, Any], name: str,
-    numbers: frozenset[tuple[Any, ...]] = frozenset(), guards: GuardSet | None = None,
+    numbers: frozenset[tuple[Any, ...]] = frozenset(), sizes: frozenset[Place] = frozenset(),
+    guards: GuardSet | None = None,
 ) -> Traced:
     """Trace `function` for the arguments `bound` (by parameter name).
 
-    `numbers` holds the identities of paths at which Python numbers are inputs of the Program; `guards`, if given,
-    is filled with what the trace reads, also if it comes to no end.
+    `numbers` holds the identities of paths at which Python numbers are inputs of the Program, `sizes` those of tensors
+    with axes along which it serves other sizes too; `guards`, if given, is filled with what the trace reads, also if it
+    comes to no end.
+
+    Raises
+    ------
+    SizeNeeded
+        If Python needs some of these sizes.
     """
-    return _compiled(record(function, signature, bound, name, numbers, guards))
+    tracer = record(function, signature, bound, name, numbers, sizes, guards)
+    # Code of the user may have caught what it has raised.
+    tracer.sizes.need(frozenset(tracer.sizes.needed))
+    return _compiled(tracer)
 
 
 def record(
     function: Callable[..., Any], signature: inspect.Signature, bound: dict[str, Any], name: str,
-    numbers: frozenset[tuple[Any, ...]] = frozenset(), guards: GuardSet | None = None,
+    numbers: frozenset[tuple[Any, ...]] = frozenset(), sizes: frozenset[Place] = frozenset(),
+    guards: GuardSet | None = None,
 ) -> Tracer:
     """The tracer that has recorded a call: it holds the Program, not compiled, and where its inputs are found."""
     program = Program(name)
-    tracer = Tracer(program, numbers)
+    tracer = Tracer(program, numbers, sizes)
     if guards is not None:
         tracer.guards = guards
     assert isinstance(function, FunctionType)

@@ -89,6 +89,7 @@ def _range(tracer: Tracer, *args: Any) -> Any:
     if not any(map(is_symbol, args)):
         return range(*args)
     numbers = [ObjectVariable(tracer, tracer.truth_of(arg)) if isinstance(arg, Variable) else arg for arg in args]
+    tracer.needed_by_python(*numbers)
     if len(numbers) == 1:
         return SymbolicRange(0, numbers[0], 1)
     return SymbolicRange(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else 1)

@@ -13,6 +13,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.guards import Guard
 from d2s.operators.outside import OutsideReader
+from d2s.operators.sizes import Place
 from d2s.operators.sources import Item, Source
 from d2s.static.program import Program
 from d2s.static.variable import ObjectVariable, Variable
@@ -27,8 +28,11 @@ class ContainerReader(OutsideReader):
         What the trace has stored at places of older objects, by (identity, "attr" or "item", key), as (value, object).
     """
 
-    def __init__(self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset()) -> None:
-        super().__init__(program, numbers)
+    def __init__(
+        self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset(),
+        sizes: frozenset[Place] = frozenset(),
+    ) -> None:
+        super().__init__(program, numbers, sizes)
         self.pending: dict[tuple[int, str, Any], Any] = {}
         self._viewed: dict[int, list[weakref.ref[Any]]] = {}
         # Objects whose `__dict__` was looked at, by their own identity and by that of the dict.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import dis
 import reprlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
+from d2s.core.spec import Dim, TensorSpec
 from d2s.operators.equality import is_plain, same_parts, same_thing, same_value, shows_its_content
 from d2s.operators.sources import Attribute, Constant, GuardNames, Item, Source
 
@@ -31,6 +32,10 @@ class Guard:
         A second path, ``{w}`` in the template.
     is_live : bool
         True if something else than a change of a Layer can break it, whatever its path.
+    spec : TensorSpec, optional
+        Of the tensor that was there while tracing, if it is one.
+    open_axes : tuple of int
+        Its axes that may have other sizes.
     """
 
     source: Source
@@ -39,6 +44,8 @@ class Guard:
     shown: str = ""
     other: Source | None = None
     is_live: bool = False
+    spec: TensorSpec | None = None
+    open_axes: tuple[int, ...] = ()
 
     def condition(self, names: GuardNames) -> str:
         """The condition as an expression."""
@@ -57,7 +64,7 @@ class Guard:
 def guard_for(source: Source, value: Any) -> Guard | None:
     """The condition under which `value`, read at `source`, may be taken as read again; None if always."""
     if isinstance(value, TensorBase):
-        return _tensor_guard(source, value)
+        return tensor_guard(source, value)
     if value is None or value is True or value is False:
         return Guard(source, "{v} is " + repr(value), (), repr(value))
     if is_plain(value):
@@ -78,17 +85,29 @@ def guard_for(source: Source, value: Any) -> Guard | None:
     return Guard(source, "{v} is {k0}", (value,), repr(type(value)))
 
 
-def _tensor_guard(source: Source, tensor: Any) -> Guard:
-    """Exact class, shape, dtype and flag."""
+def tensor_guard(source: Source, tensor: Any, open_axes: Sequence[int] = ()) -> Guard:
+    """Exact class, dtype, flag and shape; along `open_axes` any size but 0 and 1 will do."""
     spec = tensor.spec
+    if open_axes:
+        sizes = [f"s[{axis}] > 1" if axis in open_axes else f"s[{axis}] == {size}"
+                 for axis, size in enumerate(spec.shape)]
+        shape = " and ".join([f"len(s := (d := t.data).shape) == {spec.ndim}", *sizes])
+    else:
+        shape = "(d := t.data).shape == {k1}"
     return Guard(
         source,
-        "type(t := {v}) is {k0} and (d := t.data).shape == {k1} and (d.dtype is {k2} or d.dtype == {k2}) "
+        f"type(t := {{v}}) is {{k0}} and {shape} and (d.dtype is {{k2}} or d.dtype == {{k2}}) "
         f"and t._stop_gradient is {tensor.stop_gradient}",
-        (type(tensor), spec.shape, spec.dtype), str(spec),
+        (type(tensor), spec.shape, spec.dtype),
+        str(TensorSpec(tuple(_ANY if axis in open_axes else size for axis, size in enumerate(spec.shape)), spec.dtype)),
         # Parameters say when they change; other tensors on a Layer do not.
         is_live=not getattr(tensor, "tells_changes", False),
+        spec=spec, open_axes=tuple(open_axes),
     )
+
+
+# A size that is left open, as it is shown.
+_ANY = Dim("any")
 
 
 def function_guards(function: FunctionType) -> list[Guard]:
@@ -142,12 +161,12 @@ def lookup(cls: type, name: str) -> Any:
     return ABSENT
 
 
-class _Absent:
+class _Nothing:
     def __repr__(self) -> str:
         return "nothing"
 
 
-ABSENT = _Absent()
+ABSENT = _Nothing()
 
 
 # Where a Layer holds its tensors; it says when they change.
@@ -259,14 +278,12 @@ class GuardSet:
         check: Callable[[dict[str, Any]], bool] = namespace["check"]
         return check
 
-    def broken(self, args: dict[str, Any]) -> Change | None:
-        """The first condition that does not hold now."""
+    def broken(self, args: dict[str, Any]) -> list[Change]:
+        """The conditions that do not hold now."""
         namespace = self._names.namespace | _HELPERS | {"args": args}
-        for condition, guard in self.guards.items():
-            if not _evaluates(condition, namespace, False):
-                now = _evaluates(guard.source.expression(self._names), namespace, "missing")
-                return Change(guard, now)
-        return None
+        return [
+            Change(guard, _evaluates(guard.source.expression(self._names), namespace, ABSENT))
+            for condition, guard in self.guards.items() if not _evaluates(condition, namespace, False)]
 
 
 @dataclass(frozen=True)
@@ -282,6 +299,18 @@ class Change:
         before = self.guard.operands[0] if self.guard.operands else None
         return type(self.now) in (int, float) and type(self.now) is type(before)
 
+    @property
+    def sizes(self) -> list[int]:
+        """The axes along which a tensor has another size now, if it is the same in all else."""
+        before, tensor = self.guard.spec, self.now
+        if before is None or type(tensor) is not self.guard.operands[0]:
+            return []
+        now = tensor.spec
+        if now.dtype != before.dtype or now.ndim != before.ndim:
+            return []
+        return [axis for axis, size in enumerate(now.shape)
+                if axis not in self.guard.open_axes and size != before.shape[axis]]
+
     def __str__(self) -> str:
         shown = str(self.now.spec) if isinstance(self.now, TensorBase) else reprlib.repr(self.now)  # type: ignore[attr-defined]
         return f"{self.guard.source} changed from {self.guard.shown} to {shown}"
@@ -290,5 +319,6 @@ class Change:
 def _evaluates(expression: str, namespace: dict[str, Any], otherwise: Any) -> Any:
     try:
         return eval(expression, namespace)
-    except _UNREADABLE:
+    except Exception:
+        # A check stops at the first condition that fails; those behind it may make no sense then.
         return otherwise

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import BuiltinMethodType, CellType, MethodType, ModuleType
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
+from d2s.core.op import Op
+from d2s.core.spec import TensorSpec
 from d2s.operators.equality import is_plain
-from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for
+from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for, tensor_guard
 from d2s.operators.recorder import PathRecorder
 from d2s.operators.run_time import Expected, check_unchanged
+from d2s.operators.sizes import OpenSizes, Place
 from d2s.operators.sources import Argument, Attribute, Cell, Constant, Global, Item, Source
 from d2s.static.program import Program, Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -31,6 +35,8 @@ class OutsideReader(PathRecorder):
         Under which conditions the Program may be used again.
     numbers : frozenset
         Identities of paths at which Python numbers change from call to call: they are read on each run.
+    sizes : OpenSizes
+        Which sizes of tensors from outside change from call to call.
     sources : dict of Value to Source
         Where the inputs of the Program are found on each call.
     tensors : dict of Value to Tensor
@@ -50,10 +56,14 @@ class OutsideReader(PathRecorder):
     # Values of tensors from outside belong to the run, not to the trace.
     reads_later = True
 
-    def __init__(self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset()) -> None:
+    def __init__(
+        self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset(),
+        sizes: frozenset[Place] = frozenset(),
+    ) -> None:
         super().__init__(program)
         self.guards = GuardSet()
         self.numbers = numbers
+        self.sizes = OpenSizes(sizes)
         self.sources: dict[Value, Source] = {}
         self.tensors: dict[Value, Any] = {}
         self.origins: dict[int, tuple[Any, Source]] = {}
@@ -100,7 +110,7 @@ class OutsideReader(PathRecorder):
             return self.lift(value) if isinstance(value, TensorBase) else value
         self._seen[place] = value
         if isinstance(value, TensorBase):
-            self.guards.add(guard_for(source, value))
+            self._guard_tensor(source, value)
             if id(value) in self._canonical:
                 self._note_same(source, self.sources[self.captured[id(value)][1]])
             return self.lift(value, source)
@@ -192,11 +202,12 @@ class OutsideReader(PathRecorder):
             return found[1]
         if isinstance(tensor, Variable):
             return tensor
-        value = self.new_value(self._input_name(source, tensor), tensor.spec, tensor.stop_gradient)
+        name = self._input_name(source, tensor)
         if source is None:
             # Reached by code that is not traced: it is what it is as long as the Layers are unchanged.
             source = Constant(tensor)
-            self.guards.add(guard_for(source, tensor))
+            self._guard_tensor(source, tensor)
+        value = self.new_value(name, self.sizes.opened(source, tensor.spec), tensor.stop_gradient)
         self.guards.add_object(source, tensor)
         self.captured[id(tensor)] = (tensor, value)
         self.sources[value] = source
@@ -204,6 +215,9 @@ class OutsideReader(PathRecorder):
         variable = Variable(self, value)
         self._canonical[id(tensor)] = (tensor, variable)
         return variable
+
+    def _guard_tensor(self, source: Source, tensor: Any) -> None:
+        self.guards.add(tensor_guard(source, tensor, self.sizes.open_axes(source, tensor.spec)))
 
     def _input_name(self, source: Source | None, tensor: Any) -> str:
         if isinstance(source, Argument | Attribute | Global | Cell):
@@ -247,3 +261,55 @@ class OutsideReader(PathRecorder):
         """Note that what was just recorded may change anything outside."""
         self.tensors_may_change()
         self.dirty[_ANYTHING] = _ANYTHING
+
+    # --- open sizes --------------------------------------------------------------------------------------------
+
+    def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+        if not self.sizes.any_open:
+            return super().process(op, args, attrs)
+        args = tuple(self.lift(arg) if isinstance(arg, TensorBase) else arg for arg in args)
+        specs = (arg.spec for arg in args if isinstance(arg, Variable))
+        places = self.sizes.behind((*specs, *args, *_parts(tuple(attrs.values()))))
+        try:
+            result = super().process(op, args, attrs)
+        except Exception:
+            # The sizes themselves tell what is wrong.
+            self.sizes.need(places)
+            raise
+        for part in result if isinstance(result, tuple) else (result,):
+            self.sizes.note_spec(part.spec, places)
+        return result
+
+    def size_of(self, value: Value, axis: int) -> ObjectVariable:
+        number = super().size_of(value, axis)
+        assert value.spec is not None
+        self.sizes.note_number(number, self.sizes.behind((TensorSpec((value.spec.shape[axis],), value.spec.dtype),)))
+        return number
+
+    def python_call(
+        self, function: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None,
+        kind: type | None = None, effect: bool = False,
+    ) -> ObjectVariable:
+        places = self.sizes.need_for_call(function, args)
+        result = super().python_call(function, args, kwargs, kind, effect)
+        if places:
+            self.sizes.note_number(result, places)
+        return result
+
+    def truth_of(self, symbol: Variable | ObjectVariable, use: str = "bool()") -> Value:
+        self.needed_by_python(symbol)
+        return super().truth_of(symbol, use)
+
+    def needed_by_python(self, *symbols: Any) -> None:
+        self.sizes.need(self.sizes.behind(symbols))
+
+
+def _parts(tree: Any) -> Iterator[Any]:
+    """What an attribute of an op is made of."""
+    if isinstance(tree, list | tuple):
+        for part in tree:
+            yield from _parts(part)
+    elif isinstance(tree, slice):
+        yield from (tree.start, tree.stop, tree.step)
+    else:
+        yield tree

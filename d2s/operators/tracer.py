@@ -22,6 +22,7 @@ from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
 from d2s.operators.guards import REGISTRIES, Guard, layer_state
 from d2s.operators.run_time import checked_number, set_value, show_retained
+from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
 from d2s.static.program import Program, Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -42,8 +43,11 @@ class Tracer(ContainerReader):
 
     priority = 20
 
-    def __init__(self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset()) -> None:
-        super().__init__(program, numbers)
+    def __init__(
+        self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset(),
+        sizes: frozenset[Place] = frozenset(),
+    ) -> None:
+        super().__init__(program, numbers, sizes)
         self.retaining: set[Value] = set()
         self.lowering = Lowering(self)
         self.outer_frames = len(user_frames())

@@ -403,6 +403,9 @@ class StaticInterpreter(HookPoints):
             kind="T01",
         )
 
+    def needed_by_python(self, *symbols: Any) -> None:
+        """Called before an error says that Python needs these values now."""
+
     def register_hook(self, variable: Variable, hook: Any) -> ObjectVariable:
         """``variable.register_hook(hook)``."""
         return ObjectVariable(self, self.registration(variable, hook))

@@ -48,14 +48,19 @@ def _explained(
     place = operator.location
     found: Exception | None = error
     is_the_users = any(map(is_user_code, below))
-    if not isinstance(error, D2SError):
+    if not isinstance(error, D2SError) or _is_of_forward(operator, below):
         # NumPy's own frames lie below.
-        found, is_the_users = _refusal(operator, frame, source.operands.get(line)), False
+        found, is_the_users = _refusal(operator, frame, source.operands.get(line)) or found, False
     if not isinstance(found, D2SError):
         return error
     if place is not None and not is_the_users:
         found.place_at(place)
     return found
+
+
+def _is_of_forward(operator: Operator, below: list[CodeType]) -> bool:
+    """True if the forward function of an op has raised the error itself."""
+    return operator.op is not None and below == [getattr(operator.op.forward, "__code__", None)]
 
 
 def _refusal(operator: Operator, frame: FrameType, operands: str | None) -> Exception | None:

@@ -136,6 +136,7 @@ class Variable(TensorBase, TensorMethods):
             raise DTypeError("a 0-d tensor has no len()")
         size = shape[0]
         if not isinstance(size, int):
+            self.interpreter.needed_by_python(*self.shape)
             raise self._concrete("len()")
         return size
 
@@ -317,6 +318,7 @@ class ObjectVariable:
         raise self._concrete("str()")
 
     def _concrete(self, use: str) -> TracingError:
+        self.interpreter.needed_by_python(self)
         return TracingError(
             f"{use} needs a Python value that is known only when the Program runs ({self.value.name})",
             user_location(),

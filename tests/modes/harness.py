@@ -159,9 +159,10 @@ def collected(seen: Seen, args: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
 
 
 def message(error: BaseException) -> str:
-    """The text of an error: without the place, which only static mode gives, and with all tensors named alike."""
+    """The text of an error: without the place, which only static mode gives, all tensors and files named alike."""
     text = error.message if isinstance(error, d2s.errors.D2SError) else str(error)
-    return re.sub(r"tensor_[0-9a-f]+", "tensor", re.sub(r"(modified in place): .*", r"\1", text))
+    text = re.sub(r"generated_\d+", "generated", re.sub(r"(modified in place): .*", r"\1", text))
+    return re.sub(r"tensor_[0-9a-f]+", "tensor", text)
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:

@@ -37,6 +37,19 @@ def test_after_all_calls(text, kind, backwards):
 
 
 @relaxed
+@given(text=programs.functions(depth=1), kind=st.sampled_from(["tensor", "python"]), y_changes=st.booleans())
+def test_with_sizes_that_change(text, kind, y_changes):
+    """What was traced for one size serves others; sizes of 1 are broadcast."""
+    note(text)
+    sizes = (3, 5, 2, 1, 4)
+    steering = [(c, n) for _, _, c, n in ARGUMENTS]
+    assert_same(lambda: programs.load(text), [
+        (Leaf([0.3 * k - 0.7 for k in range(size)]), Leaf([0.9 - 0.2 * k for k in range(size if y_changes else 1)]),
+         number(c, kind), number(n, kind))
+        for size, (c, n) in zip(sizes, [*steering, steering[0]], strict=True)])
+
+
+@relaxed
 @given(text=programs.functions("try", depth=1), kind=st.sampled_from(["tensor", "python"]))
 def test_with_exceptions(text, kind):
     note(text)
