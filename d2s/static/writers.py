@@ -87,11 +87,12 @@ def _reversed_turns(w: FunctionWriter, operator: Operator) -> None:
     else:
         w.line(f"for {turn} in reversed({turns}):", operator)
     w.depth += 1
+    before = len(w.source.lines)
     w.unpack(w.saved.get(forward.blocks[1], ()), turn)
     w.given[block] = ()
     w.block(block)
     w.bindings(block.inputs, block.outputs)
-    if not block.operators and not block.inputs:
+    if len(w.source.lines) == before:
         w.line("pass")
     w.depth -= 1
     w.bindings(operator.outputs, block.inputs)

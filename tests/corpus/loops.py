@@ -19,6 +19,17 @@ def while_counter(x, n):
 
 
 @program
+def while_that_adds_a_number(x, n):
+    """Nothing is left to compute in the turns of its backward."""
+    z = x * 3
+    i = d2s.to_tensor(0.0)
+    while i < n:
+        z = z + i
+        i = i + 1
+    return z
+
+
+@program
 def while_augmented(x, n):
     while n > 0:
         x = x * 1.5
