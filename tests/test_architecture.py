@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "native": LOW | {"static"},
 }
 # These see everything, and nobody sees them; the same holds for the list of public names, d2s/__init__.py.
-OPEN_ENDS = {"catalogue", "testing", "cli", "__main__"}
+OPEN_ENDS = {"catalogue", "cli", "playground", "testing", "__main__"}
 
 TRANSPILER_OUTSIDE = set(sys.stdlib_module_names) | {"astor", "beniget", "gast"}
 

@@ -27,6 +27,14 @@ class Kind:
         """The id as messages show it, ``D2S-H01``."""
         return f"D2S-{self.name}"
 
+    def text(self) -> str:
+        """The entry for a terminal."""
+        parts = [f"{self.id}  {self.title} ({self.error})", f"Why: {self.cause}", f"What to do: {self.fix}"]
+        parts.append("For example:\n\n" + textwrap.indent(self.example.rstrip(), "    "))
+        if self.fixed:
+            parts.append("In place of it:\n\n" + textwrap.indent(self.fixed.rstrip(), "    "))
+        return "\n\n".join(parts)
+
 
 HEADER = "import d2s as paddle\n\n"
 

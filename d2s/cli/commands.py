@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
+from d2s.catalogue import KINDS, find
 from d2s.cli.doctor import examine
 from d2s.cli.explaining import explanation
 from d2s.cli.mistakes import DIFFERENT, DONE, Mistake
 from d2s.cli.targets import inputs_of, static_of, target_of
 from d2s.drawing.table import table
+from d2s.playground.server import Playground
 from d2s.testing import ModesDiffer, WrongGradient, check_grads
 from d2s.testing.comparing import Tolerance, shown
 from d2s.testing.observing import Observation
@@ -101,6 +104,35 @@ def doctor(options: argparse.Namespace) -> int:
     text, is_well = examine()
     _write(text, None)
     return DONE if is_well else DIFFERENT
+
+
+def error(options: argparse.Namespace) -> int:
+    """Entries of the catalogue of errors, or the list of all."""
+    if not options.id:
+        return _write(table(["id", "class", "what"], [[k.id, k.error, k.title] for k in KINDS.values()]) + "\n", None)
+    for id in options.id:
+        try:
+            _write(find(id).text() + "\n", None)
+        except KeyError:
+            raise Mistake(f"there is no error {id}; `d2s error` lists them") from None
+    return DONE
+
+
+def playground(options: argparse.Namespace) -> int:
+    """Serve the playground until Ctrl-C."""
+    try:
+        server = Playground(options.port, options.seconds)
+    except (OSError, OverflowError) as reason:
+        raise Mistake(f"port {options.port} cannot be used: {reason}") from reason
+    print(f"d2s playground: {server.address}\nStop it with Ctrl-C.", flush=True)
+    if not options.no_browser:
+        webbrowser.open(server.address)
+    with server:
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+    return DONE
 
 
 def _write(text: str, path: str | None) -> int:

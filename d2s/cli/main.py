@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from d2s.cli import commands
 from d2s.cli.mistakes import FAILED, STATUSES, Mistake
 from d2s.cli.targets import in_words
+from d2s.playground.server import DEFAULT_SECONDS
 
 _TARGET = "file.py:function, file.py:Class.method, file.py:layer or package.module:function"
 _INPUT = ("an argument: a spec like 'float32[8,784]' for random numbers ('float32[8]!' stops gradients), or a Python "
@@ -29,6 +30,8 @@ _EXAMPLES = {
         "d2s check model.py:net --input 'float32[8,4]' --calls 5 --gradients",
     ],
     "explain": ["d2s explain model.py:step --input 'float32[8,4]' --input 'float32[4,1]'"],
+    "error": ["d2s error D2S-H01", "d2s error"],
+    "playground": ["d2s playground --no-browser"],
     "doctor": ["d2s doctor"],
 }
 
@@ -76,6 +79,16 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("target", help=_TARGET)
     explain.add_argument("-i", "--input", action="append", default=[], metavar="SPEC", help=_INPUT)
     explain.add_argument("--calls", type=int, default=5, help="how many calls are timed (5)")
+
+    error = add("error", "what an error means, by the id in its message, and what to do", commands.error)
+    error.add_argument("id", nargs="*", metavar="ID", help="such as D2S-H01; without it, all are listed")
+
+    playground = add(
+        "playground", "serve a page on this machine: type a function, see what becomes of it", commands.playground)
+    playground.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; by default one that is free")
+    playground.add_argument(
+        "--seconds", type=float, default=DEFAULT_SECONDS, help="how long a program may run (%(default)g)")
+    playground.add_argument("--no-browser", action="store_true", help="print the address, but do not open it")
 
     add("doctor", "versions, BLAS, compiler and cache, and whether d2s works here", commands.doctor)
     return parser

@@ -133,14 +133,17 @@ class Program:
 
     @property
     def inputs(self) -> tuple[Value, ...]:
+        """Values that come from outside: data, parameters and captured tensors."""
         return self.block.inputs
 
     @property
     def outputs(self) -> tuple[Value, ...]:
+        """Values that leave the Program."""
         return self.block.outputs
 
     @property
     def operators(self) -> list[Operator]:
+        """The operators of the outermost block, in order."""
         return self.block.operators
 
     def all_operators(self) -> Iterator[Operator]:

@@ -149,6 +149,7 @@ class Variable(TensorBase, TensorMethods):
         return self.interpreter.register_hook(self, hook)
 
     def _register_backward_hook(self, hook: Callable[[], Any]) -> Any:
+        """Call `hook`, without arguments, each time the gradient of this leaf has been added to `.grad`."""
         if not self.is_leaf:
             raise LeafError("Only can register backward hook for leaf Tensor.", kind="L01")
         if self.stop_gradient:

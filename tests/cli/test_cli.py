@@ -101,8 +101,16 @@ def test_the_help_has_examples_and_statuses(capsys: pytest.CaptureFixture[str]) 
         assert "exit status:" in text
 
 
+def interrupted(*args: object) -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("example", examples())
-def test_examples_of_the_help(example: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_examples_of_the_help(
+    example: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if it was interrupted at once.
+    monkeypatch.setattr("d2s.playground.server.Playground.serve_forever", interrupted)
     assert main(shlex.split(example)[1:]) == 0
     captured = capsys.readouterr()
     assert captured.out.strip()
@@ -268,3 +276,26 @@ def test_as_module_and_with_a_closed_pipe(folder: Path) -> None:
     found = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, env=env, check=False)
     assert "what you wrote" in found.stdout
     assert found.stderr == ""
+
+
+def test_an_error_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _ = run("error g01", capsys)
+    assert status == 0
+    assert text.startswith("D2S-G01  Backward a second time (GradientError)\n\nWhy: ")
+    assert "    y.backward(retain_graph=True)\n" in text
+    status, text, _ = run("error", capsys)
+    assert text.count("D2S-") > 80
+    assert run("error D2S-Z01", capsys) == (2, "", "d2s: there is no error D2S-Z01; `d2s error` lists them\n")
+
+
+def test_the_playground_opens_its_address(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("d2s.playground.server.Playground.serve_forever", interrupted)
+    status, text, _ = run("playground", capsys)
+    assert status == 0
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{43}/", opened[0])
+    assert opened[0] in text
+    status, _, errors = run("playground --port 99999", capsys)
+    assert status == 2
+    assert errors.startswith("d2s: port 99999 cannot be used")

@@ -1,4 +1,6 @@
-"""``python -m tests.docs``: make docs/errors.md, and write into the documents what their programs print now."""
+"""``python -m tests.docs``: make docs/errors.md and docs/reference, and write into the documents what their programs
+print now.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import d2s
+from tests.docs import reference
 from tests.docs.error_page import PAGE, entry, page
 from tests.docs.markdown import DOCUMENTS, blocks_of, is_output, sessions_of
 from tests.docs.programs import run
@@ -14,6 +17,8 @@ from tests.docs.programs import run
 
 def main() -> None:
     PAGE.write_text(page(entry), encoding="utf-8")
+    for name, text in reference.pages().items():
+        (reference.FOLDER / name).write_text(text, encoding="utf-8")
     for document in DOCUMENTS:
         if document == PAGE:
             continue

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import pickle
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,23 +113,3 @@ def test_entries_are_found_by_their_id() -> None:
     assert find("D2S-G01") is find("g01") is KINDS["D2S-G01"]
     with pytest.raises(KeyError):
         find("D2S-Z01")
-
-
-def catalogue(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "d2s.catalogue", *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
-
-
-def test_the_command_prints_an_entry() -> None:
-    done = catalogue("D2S-G01")
-    assert done.returncode == 0
-    assert KINDS["D2S-G01"].cause in done.stdout
-    assert "    y.backward(retain_graph=True)\n" in done.stdout
-
-
-def test_the_command_lists_all_and_knows_what_it_has_not() -> None:
-    assert catalogue().stdout.count("D2S-") == len(KINDS)
-    done = catalogue("D2S-Z01")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "no error D2S-Z01" in done.stderr
