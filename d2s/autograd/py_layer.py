@@ -102,7 +102,7 @@ class PyLayer:
             return result
         parts = list(result) if isinstance(result, tuple | list) else [result]
         outputs = [part for part in parts if isinstance(part, Tensor)]
-        node = PyLayerNode(cls, context, inputs, edges, outputs)
+        node = cls.node(context, [value.spec for value in inputs], edges, [output.spec for output in outputs])
         position = -1
         for index, part in enumerate(parts):
             if isinstance(part, Tensor):
@@ -111,6 +111,12 @@ class PyLayer:
                     parts[index] = _joined(part, node, position, inputs)
         return type(result)(parts) if isinstance(result, tuple | list) else parts[0]
 
+    @classmethod
+    def node(
+        cls, context: PyLayerContext, inputs: list[TensorSpec], edges: list[Edge | None], outputs: list[TensorSpec],
+    ) -> PyLayerNode:
+        """The node of one call on the tape."""
+        return PyLayerNode(cls, context, inputs, edges, outputs)
 
     @classmethod
     def run_forward(cls, *args: Any, **kwargs: Any) -> tuple[PyLayerContext, Any]:
@@ -153,14 +159,14 @@ class PyLayerNode(InteriorNode):
         self,
         layer: type[PyLayer],
         context: PyLayerContext,
-        inputs: list[Tensor],
+        inputs: list[TensorSpec],
         edges: list[Edge | None],
-        outputs: list[Tensor],
+        outputs: list[TensorSpec],
     ) -> None:
-        super().__init__(edges, [output.spec for output in outputs])
+        super().__init__(edges, outputs)
         self.layer = layer
         self.context = context
-        self.inputs = [value.spec for value in inputs]
+        self.inputs = inputs
 
     def release(self) -> None:
         super().release()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -75,9 +76,11 @@ class HookList:
         Gets what all hooks have made of the gradient.
     """
 
-    __slots__ = ("hooks", "keep")
+    __slots__ = ("first", "hooks", "keep")
 
     def __init__(self) -> None:
+        # Id of the hook that was registered first; of a list without any, larger than all.
+        self.first: float = math.inf
         self.hooks: dict[int, Callable[..., Any]] = {}
         self.keep: Callable[[Any], None] | None = None
 
@@ -86,6 +89,8 @@ class HookList:
         if not callable(hook):
             raise DTypeError(f"a gradient hook must be callable, got {type(hook).__name__}")
         hook_id = next(_ids)
+        if not self.hooks:
+            self.first = min(self.first, hook_id)
         self.hooks[hook_id] = hook
         if watching.registers is not None:
             watching.registers(hook)

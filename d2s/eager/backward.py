@@ -92,7 +92,7 @@ def grad(
     assert walk.captured is not None
     result: list[Tensor | None] = []
     for position, edge in enumerate(edges):
-        found = walk.captured[edge]
+        found = walk.captured[walk.resolved(edge)]
         if found is None and not allow_unused:
             raise GradientError(
                 f"input {position} of grad() is not used to compute the outputs",

@@ -15,6 +15,7 @@ from d2s.core.spec import TensorSpec, is_floating, spec_of
 from d2s.eager import views
 from d2s.eager.tape import Edge, OpNode
 from d2s.eager.tensor import Tensor
+from d2s.ops.sharing import VIEW_OPS
 
 _computing: contextvars.ContextVar[bool] = contextvars.ContextVar("d2s_computing", default=False)
 
@@ -40,7 +41,7 @@ class EagerInterpreter:
     def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Evaluate `op`; a result that shows (part of) its argument is linked to it as a view."""
         result = self.evaluate(op, args, attrs)
-        if op.name in views.VIEW_OPS:
+        if op.name in VIEW_OPS:
             views.link(op, args, attrs, result)
         return result
 

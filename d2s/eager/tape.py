@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from d2s.eager.tensor import Tensor
     from d2s.eager.walk import Walk
 
-_sequence = itertools.count()
+# With room for the operators of a call between it and the node after it.
+_sequence = itertools.count(0, 1 << 32)
 
 
 def zeros(spec: TensorSpec) -> Any:
@@ -95,7 +96,7 @@ class InteriorNode:
 
     Attributes
     ----------
-    edges : sequence of (node, index) or None
+    edges : list of (node, index) or None
         Where the gradient of each input goes; None where it stops.
     specs : sequence of TensorSpec
         One per output.
@@ -105,7 +106,10 @@ class InteriorNode:
 
     __slots__ = ("__weakref__", "edges", "hooks", "released", "retained", "sequence", "specs")
 
-    def __init__(self, edges: Sequence[Edge | None], specs: Sequence[TensorSpec]) -> None:
+    # True for a call of a compiled function: `resolved` may give nodes for what it has done.
+    may_unfold = False
+
+    def __init__(self, edges: list[Edge | None], specs: Sequence[TensorSpec]) -> None:
         self.edges = edges
         self.specs = specs
         self.sequence = next(_sequence)
@@ -139,6 +143,10 @@ class InteriorNode:
         if hooks.keep is None:
             hooks.keep = keep = Retain(self.grad_of(index))
             self.retained = {**(self.retained or {}), index: keep}
+
+    def resolved(self, index: int, walk: Walk) -> Edge | None:
+        """Where `walk` finds output `index`: here, or at the node of the operator of a call that gave it."""
+        return self, index
 
     def leads_on(self, walk: Walk) -> bool:
         """True if a gradient that comes here is of use to `walk`."""
@@ -240,7 +248,7 @@ class OpNode(InteriorNode):
         attrs: dict[str, Any],
         inputs: tuple[Any, ...],
         versions: tuple[int, ...],
-        edges: Sequence[Edge | None],
+        edges: list[Edge | None],
         specs: Sequence[TensorSpec],
         out_data: Any,
     ) -> None:

@@ -22,15 +22,10 @@ from d2s.core.interpreter import TensorBase, set_grad_mode, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.eager.tape import Node, OpNode
 from d2s.errors import DTypeError, GradientError, LeafError, ShapeError
+from d2s.ops.sharing import REARRANGING
 
 if TYPE_CHECKING:
     from d2s.eager.tensor import Tensor
-
-# These move elements without dropping any: the gradient rule of such an op is its inverse.
-REARRANGING = frozenset({"reshape", "transpose"})
-# These show a part; it can be put back only for `getitem`, by `setitem`.
-SELECTING = frozenset({"getitem", "split", "unbind"})
-VIEW_OPS = REARRANGING | SELECTING | {"detach"}
 
 
 class View:

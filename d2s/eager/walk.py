@@ -45,17 +45,31 @@ class Walk:
     ) -> None:
         self.retain_graph = retain_graph or create_graph
         self.create_graph = create_graph
-        self.captured: dict[Edge, Tensor | None] | None = None if targets is None else dict.fromkeys(targets)
-        self.blocked = frozenset(blocked)
+        targets = None if targets is None else list(targets)
+        blocked = list(blocked)
+        # Nodes of which a gradient is asked for, or stopped, at an output; None if nothing of that kind is asked.
+        self.asked = None if targets is None and not blocked else {node for node, _ in (*(targets or ()), *blocked)}
+        self.captured: dict[Edge, Tensor | None] | None = None
+        if targets is not None:
+            self.captured = dict.fromkeys(map(self.resolved, targets))
+        self.blocked = frozenset(map(self.resolved, blocked))
         self._slots: dict[InteriorNode, list[Tensor | None]] = {}
         self._leaf_slots: dict[LeafNode, Tensor] = {}
         self._leaf_counts: dict[LeafNode, int] = {}
         self._useful: set[Node] = set()
 
+    def resolved(self, edge: Edge) -> Edge:
+        """Where this walk finds a value that has a gradient."""
+        node, index = edge
+        if type(node) is not LeafNode and node.may_unfold:  # type: ignore[union-attr]
+            edge = node.resolved(index, self) or edge  # type: ignore[union-attr]
+        return edge
+
     def run(self, roots: Sequence[tuple[Edge, Tensor]]) -> None:
         """Walk from `roots`, given with the gradients of the final value with respect to each."""
         before = set_grad_mode(self.create_graph)
         try:
+            roots = [(self.resolved(edge), grad) for edge, grad in roots]
             nodes = self._explore([edge for edge, _ in roots])
             for edge, grad in roots:
                 if self.needs(edge):
@@ -81,21 +95,32 @@ class Walk:
         counts, blocked = self._leaf_counts, self.blocked
         seen: set[InteriorNode] = set()
         stack: list[InteriorNode] = []
-
-        def reach(node: Node) -> None:
+        for node, _ in roots:
             if type(node) is LeafNode:
                 counts[node] = counts.get(node, 0) + 1
             elif node not in seen:
                 assert isinstance(node, InteriorNode)
                 seen.add(node)
                 stack.append(node)
-
-        for node, _ in roots:
-            reach(node)
         while stack:
-            for edge in stack.pop().edges:
-                if edge is not None and (not blocked or edge not in blocked):
-                    reach(edge[0])
+            edges = stack.pop().edges
+            for position, edge in enumerate(edges):
+                if edge is None:
+                    continue
+                node = edge[0]
+                if type(node) is not LeafNode and node.may_unfold:  # type: ignore[union-attr]
+                    edge = edges[position] = node.resolved(edge[1], self)  # type: ignore[union-attr]
+                    if edge is None:
+                        continue
+                    node = edge[0]
+                if blocked and edge in blocked:
+                    continue
+                if type(node) is LeafNode:
+                    counts[node] = counts.get(node, 0) + 1
+                elif node not in seen:
+                    assert isinstance(node, InteriorNode)
+                    seen.add(node)
+                    stack.append(node)
         nodes = sorted(seen, key=_age)
         if self.captured is not None:
             for interior in nodes:

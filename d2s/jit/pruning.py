@@ -9,7 +9,7 @@ from typing import Any
 
 from d2s.eager.views import share
 from d2s.operators import closures
-from d2s.static.program import Block, Operator, Program, Value, values_in
+from d2s.static.program import Block, Operator, Program, Value, Write, values_in
 
 # Calls that only make objects: not needed if nobody reads the object.
 MAKERS: tuple[Callable[..., Any], ...] = (
@@ -24,7 +24,10 @@ def without_hooks(program: Program) -> None:
     """Take the registrations of hooks out of `program`, in place, and everything that is of no use then."""
     marks = _Marks(program)
     marks.sweep(program.block)
-    program.overwritten = {value: op for value, op in program.overwritten.items() if op in marks.needed}
+    # The rule of an operator that is not needed reads nothing.
+    program.writes = {
+        operator: write if write.through in marks.needed else Write(write.value)
+        for operator, write in program.writes.items() if operator in marks.needed}
 
 
 class _Marks:

@@ -12,7 +12,7 @@ from d2s.core.op import OP_TABLE
 from d2s.core.spec import Dim, TensorSpec
 from d2s.errors import D2SError
 from d2s.jit.stored_names import FUNCTIONS, TAGS, TYPES, error_class
-from d2s.static.program import Block, Operator, Program, Value
+from d2s.static.program import Block, Operator, Program, Value, Write
 
 
 class Reader:
@@ -37,7 +37,10 @@ class Reader:
         program = Program(data["name"], self._block(data["block"]))
         operators = list(program.all_operators())
         program.same_edge = {self._values[a]: self._values[b] for a, b in data["same_edge"]}
-        program.overwritten = {self._values[value]: operators[position] for value, position in data["overwritten"]}
+        for position, value, kept, through in data["writes"]:
+            program.writes[operators[position]] = Write(
+                self._values[value], None if kept is None else self._values[kept],
+                None if through is None else operators[through])
         return program
 
     def spec(self, data: list[Any]) -> TensorSpec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,14 @@ from d2s.static.executor import Compiled
 from d2s.static.numeric_errors import Silent, outside
 from d2s.static.runtime import modified_in_place
 
+if TYPE_CHECKING:
+    from d2s.jit.unfold import Tape
+
 
 class Run:
     """A run that nobody will differentiate; without `grad`, no tensor that it makes requires a gradient."""
 
-    __slots__ = ("grad", "saved", "tensors")
+    __slots__ = ("grad", "reached", "saved", "tensors")
 
     def __init__(self, tensors: Sequence[Any], grad: bool = True) -> None:
         self.tensors = tensors
@@ -62,7 +65,9 @@ class CallNode(InteriorNode):
     """
 
     __slots__ = (
-        "capturing", "compiled", "left", "made", "saved", "tensors", "turn_outputs", "used", "versions", "written")
+        "compiled", "given", "left", "made", "reached", "saved", "tape", "tensors", "versions", "walks", "written")
+
+    may_unfold = True
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any]) -> None:
         edges: list[Edge | None] = [tensors[i].edge() for i in compiled.edge_positions]
@@ -70,10 +75,14 @@ class CallNode(InteriorNode):
         self.compiled = compiled
         self.tensors = tensors
         self.saved: Any = ()
-        # Operators that backwards without retain_graph have used up.
-        self.used: frozenset[Any] = frozenset()
-        # Outputs that the walk wants to keep, by the hook point of the value that each is in this run.
-        self.capturing: dict[int, int] = {}
+        # The `backward` inside of the Program that is running.
+        self.reached: Any = None
+        # How many outputs have become Tensors.
+        self.given = 0
+        # What backwards without retain_graph have used up: operators, and the outputs that they started from.
+        self.walks: list[tuple[frozenset[Any], tuple[int, ...]]] = []
+        # The run as nodes of the eager tape, once a walk has asked for it.
+        self.tape: Tape | None = None
         # During a backward that counts: contributions still to come, by edge.
         self.left: dict[int, int] | None = None
         self.versions = [tensor.version for tensor in tensors]
@@ -81,8 +90,6 @@ class CallNode(InteriorNode):
         self.made: dict[int, weakref.ref[Tensor]] = {}
         # Their numbers, if they have been written to.
         self.written: set[int] = set()
-        # Numbers of what turns of loops have kept, once a recorded backward has read it.
-        self.turn_outputs: dict[tuple[int, str], int] = {}
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
@@ -95,6 +102,7 @@ class CallNode(InteriorNode):
             return _noted(hooks, Tensor(array))
         if number is None:
             return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array)), 0))
+        self.given += 1
         self.specs[number] = spec_of(array)  # type: ignore[index]
         if hooks is not None:
             if self.hooks is None:
@@ -113,28 +121,81 @@ class CallNode(InteriorNode):
         made = self.made.get(index)
         if made is not None and made() is tensor:
             self.written.add(index)
+            if self.tape is not None:
+                self.tape.note_write(index)
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run: its gradient stays with it."""
         tensor = Tensor(np.asarray(data), False)
-        self.edges.append(tensor.graph_edge())  # type: ignore[attr-defined]
+        self.edges.append(tensor.graph_edge())
         return data, tensor
 
-    # --- which gradients are of use: asked by the walk ---------------------------------------------------------
+    # --- the run as a tape -------------------------------------------------------------------------------------
 
-    def leads_on(self, walk: Any) -> bool:
-        # From one output a gradient may reach another.
-        return super().leads_on(walk) or any(node is self for node, _ in walk.captured)
+    def edge_of(self, value: Any) -> Edge | None:
+        """Where the gradient of an input, or of what was read again of it, goes."""
+        number = self.compiled.edge_numbers.get(value)
+        return None if number is None else self.edges[number]
+
+    def resolved(self, index: int, walk: Any) -> Edge | None:
+        if self.tape is None:
+            if self.released or not self._has_to_unfold(walk):
+                return self, index
+            from d2s.jit.unfold import Tape
+
+            self.tape = Tape()
+            self.tape.follow(self)
+        elif self.tape.saved is not self.saved:
+            self.tape.follow(self)
+        return self.tape.edge(index)
+
+    def _has_to_unfold(self, walk: Any) -> bool:
+        compiled = self.compiled
+        if walk.create_graph or self.walks or self.written or not compiled.is_exact:
+            return True
+        if walk.asked is not None and (
+            compiled.has_regions or self in walk.asked or len(self.edges) > len(compiled.edge_positions)
+        ):
+            return True
+        return any(tensor.version != version for tensor, version in zip(self.tensors, self.versions, strict=True))
+
+    def hook_list(self, index: int) -> HookList:
+        node, at = self._place(index)
+        return super().hook_list(index) if node is self else node.hook_list(at)
+
+    def grad_of(self, index: int) -> Tensor | None:
+        node, at = self._place(index)
+        return super().grad_of(index) if node is self else node.grad_of(at)
+
+    def set_grad(self, index: int, grad: Tensor | None, zero: bool = False) -> None:
+        node, at = self._place(index)
+        if node is self:
+            super().set_grad(index, grad, zero)
+        else:
+            node.set_grad(at, grad, zero)
+
+    def retain(self, index: int) -> None:
+        node, at = self._place(index)
+        if node is self:
+            super().retain(index)
+        elif isinstance(node, InteriorNode):
+            node.retain(at)
+
+    def show_retained(self, index: int, node: InteriorNode, at: int) -> None:
+        own, own_index = self._place(index)
+        if own is self:
+            super().show_retained(index, node, at)
+        elif isinstance(own, InteriorNode):
+            own.show_retained(own_index, node, at)
+
+    def _place(self, index: int) -> Edge:
+        """The node that holds hooks and gradients of an output."""
+        edge = None if self.tape is None else self.tape.edge(index)
+        return (self, index) if edge is None else edge
 
     def output_leads_on(self, index: int, walk: Any) -> bool:
-        if index >= len(self.compiled.dependencies):
-            # A value that the run keeps, asked for by a walk that was recorded.
-            return True
-        depends = self.compiled.dependencies[index]
-        # Leaves made in this run come after the edges that all runs have.
-        edges = [self.edges[number] for number in depends.edges] + list(self.edges[len(self.compiled.edge_positions) :])
-        return any((self, number) in walk.captured for number in depends.outputs) or any(
-            edge is not None and walk.needs(edge) for edge in edges)
+        edges = (self.edges[number] for number in self.compiled.dependencies[index])
+        return any(edge is not None and walk.needs(edge) for edge in edges)
 
     # --- backward: called by the walk, and by generated code ---------------------------------------------------
 
@@ -143,22 +204,10 @@ class CallNode(InteriorNode):
         compiled = self.compiled
         reached = tuple([number for number, grad in enumerate(grads) if grad is not None])
         wanted: tuple[int, ...] | None = None
-        captured: tuple[int, ...] = ()
         if walk.captured is not None:
             wanted = tuple(
-                number for number in range(len(compiled.edge_positions))
-                if self.edges[number] is not None and walk.needs(self.edges[number]))
-            captured = tuple(
-                number for number in range(len(compiled.program.outputs)) if (self, number) in walk.captured)
-        if walk.create_graph or (reached and reached[-1] >= len(compiled.program.outputs)):
-            from d2s.jit.interpret import interpret_backward
-
-            interpret_backward(self, walk, reached, wanted, captured, grads)
-            return
-        blocked = tuple([number for node, number in walk.blocked if node is self])
-        backward = compiled.backward_function(reached, wanted, captured, blocked, self.used)
-        points = self.hooks or {}
-        self.capturing = {id(points[number]): number for number in captured if number in points}
+                number for number, edge in enumerate(self.edges) if edge is not None and walk.needs(edge))
+        backward = compiled.backward_function(reached, wanted)
         given = [grads[number].data for number in reached]  # type: ignore[union-attr]
         with Silent():
             self.left = None
@@ -166,7 +215,7 @@ class CallNode(InteriorNode):
                 self.left = backward.count(self.saved, *[True] * len(given))
                 self.arrive_all(walk, [number for number, count in self.left.items() if not count])
             # Handed over, not kept here: each array goes with its last use.
-            backward.run(self, walk, self.take_saved(walk.retain_graph, backward.visited), *given)
+            backward.run(self, walk, self.take_saved(walk.retain_graph, backward.visited, reached), *given)
             # Counted contributions do not come if a PyLayer gives no gradient.
             waiting = backward.conditional if self.left is None else [n for n, count in self.left.items() if count > 0]
             self.arrive_all(walk, waiting)
@@ -176,13 +225,16 @@ class CallNode(InteriorNode):
         self.saved = ()
         self.made = {}
 
-    def take_saved(self, retain: bool, visited: frozenset[Any]) -> Any:
-        """The saved values; without `retain`, and when all has been used, this run does not hold them any more."""
+    def take_saved(self, retain: bool, visited: frozenset[Any], reached: tuple[int, ...]) -> Any:
+        """The saved values; without `retain`, if nothing can be left to visit, this run does not hold them any more."""
         saved = self.saved
         if not retain:
-            self.used |= visited
-            if self.used >= self.compiled.all_visited:
+            compiled = self.compiled
+            is_all = len(reached) == self.given and self.reached is None
+            if is_all or (not compiled.has_regions and visited >= compiled.all_visited):
                 self.release()
+            else:
+                self.walks.append((visited, reached))
         return saved
 
     def check_input(self, number: int, op: str) -> None:
@@ -249,19 +301,14 @@ class CallNode(InteriorNode):
             else:
                 outside(walk.arrived, leaf)
 
-    def call_hooks(self, walk: Any, grad: Any, point: Any, number: int | None, captured: bool) -> Any:
+    def call_hooks(self, walk: Any, grad: Any, point: Any, number: int | None) -> Any:
         """The gradient of a value after its hooks."""
         if grad is None:
             return None
         hooks = point
         if not isinstance(hooks, HookList):
             hooks = self.hooks.get(number) if self.hooks is not None and number is not None else None
-        if hooks:
-            grad = outside(walk.hooked, hooks, Tensor(np.asarray(grad))).data
-        kept = number if captured else self.capturing.get(id(hooks))
-        if kept is not None:
-            walk.capture((self, kept), Tensor(np.asarray(grad)))
-        return grad
+        return outside(walk.hooked, hooks, Tensor(np.asarray(grad))).data if hooks else grad
 
 
 class _InsideLoop(InteriorNode):
@@ -270,7 +317,7 @@ class _InsideLoop(InteriorNode):
     __slots__ = ()
 
     def __init__(self, spec: TensorSpec) -> None:
-        super().__init__((), (spec,))
+        super().__init__([], (spec,))
 
     def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
         raise GradientError(

@@ -33,7 +33,11 @@ class Writer:
             "name": program.name,
             "block": block,
             "same_edge": [[self._value(a), self._value(b)] for a, b in program.same_edge.items()],
-            "overwritten": [[self._value(value), positions[op]] for value, op in program.overwritten.items()],
+            "writes": [
+                [positions[operator], self._value(write.value),
+                 None if write.kept is None else self._value(write.kept),
+                 None if write.through is None else positions[write.through]]
+                for operator, write in program.writes.items()],
             "values": self._values,
         }
 

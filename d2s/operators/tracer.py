@@ -80,8 +80,9 @@ class Tracer(ContainerReader):
 
     def rebind_version(self, variable: Variable, new: Variable) -> None:
         """Make an interior `variable` name `new`, a version with a history of its own."""
+        self.check_no_leaf(variable)
         old = Variable(self, variable.value)
-        super().assign_version(variable, new)
+        self.rebind(variable, new.value)
         if old.value in self.retaining:
             self.retaining.add(variable.value)
             self.python_call(show_retained, (old, variable), effect=True)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import OP_TABLE, Op
-from d2s.eager.views import REARRANGING, VIEW_OPS
 from d2s.errors import GradientError, LeafError, UnsupportedSyntaxError, user_location
 from d2s.operators.choices import check_unshared
 from d2s.ops.indexing import with_item
+from d2s.ops.sharing import REARRANGING, VIEW_OPS
 from d2s.static.program import Value
 from d2s.static.variable import Variable
 
@@ -182,6 +182,7 @@ def assign(tracer: Tracer, variable: Variable, new: Variable) -> None:
 
 def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) -> None:
     """Write `value` to `variable` and to what shares values with it; with `data_only`, history stays as it is."""
+    kept, through = (None, None) if data_only else (variable.value, tracer.maker(value.value))
     while (shared := sharing_of(variable)) is not None and shared.view is not None:
         check_unshared(variable)
         value = shared.view.into_parent(tracer, value)
@@ -193,7 +194,9 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
             user_location(), "Detach a clone: x.clone().detach().",
             kind="U23",
         )
+    old = variable.value
     _write_root(tracer, variable, value, data_only)
+    tracer.note_write(old, variable.value, kept, through)
     if shared is not None:
         for view in _alive(shared.views):
             _refresh(tracer, view)
@@ -203,10 +206,8 @@ def _write_root(tracer: Tracer, variable: Variable, value: Variable, data_only: 
     tensor = tracer.tensors.get(variable.value)
     if tensor is not None:
         _write_outer(tracer, tensor, variable, value, data_only)
-    elif data_only and not variable.stop_gradient:
-        tracer.rebind(variable, replaced(tracer, variable.value, tracer.value_of(value)))
     elif data_only:
-        tracer.rebind(variable, tracer.value_of(value))
+        tracer.rebind(variable, replaced(tracer, variable.value, tracer.value_of(value)))
     else:
         tracer.rebind_version(variable, value)
 
@@ -229,9 +230,7 @@ def _write_outer(tracer: Tracer, tensor: Any, variable: Variable, value: Variabl
 def replaced(tracer: Tracer, old: Value, data: Value) -> Value:
     """A version of a tensor with other values and the same history and hooks."""
     out = tracer.new_value(old.name, data.spec, old.stop_gradient)
-    emitted = tracer.emit("replace", (old, data), (out,))
-    tracer.program.overwritten.setdefault(old, emitted)
-    return emitted.outputs[0]
+    return tracer.emit("replace", (old, data), (out,)).outputs[0]
 
 
 def _refresh(tracer: Tracer, variable: Variable) -> None:

@@ -10,7 +10,7 @@ A gradient that may be absent at run time (only some path of control flow contri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from d2s.static.aliases import Alias, Aliases, Question
 from d2s.static.backward_regions import Gradient, Gradients, Loop, choose, cond, merge
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Program, Value, map_values
+from d2s.static.storage import Writes
 from d2s.static.variable import ObjectVariable, Variable
 
 
@@ -35,20 +36,26 @@ class BackwardPlan:
         Outputs of the forward Program that have a gradient.
     saved : dict of Block to tuple of Value
         What a run has to keep for it.
-    values_read : set of Value
-        Values that a rule reads: a write to such a tensor before backward is an error.
+    records : set of Value
+        Records of control flow that a run has to keep for it.
+    outputs_read : set of int
+        Outputs whose values a rule may read: a write to such a tensor before backward is an error.
     conditional : tuple of int
         Edges to which the number of contributions depends on the path taken.
     visited : set of Operator
         Operators of the forward Program that this backward uses up.
+    knows_writes : bool
+        True if in every run the same writes in place stand between the reading of a value and backward.
     """
 
     program: Program
     reached: tuple[int, ...]
     saved: dict[Block, tuple[Value, ...]] = field(default_factory=dict)
-    values_read: frozenset[Value] = frozenset()
+    records: frozenset[Value] = frozenset()
+    outputs_read: frozenset[int] = frozenset()
     conditional: tuple[int, ...] = ()
     visited: frozenset[Operator] = frozenset()
+    knows_writes: bool = True
 
 
 def append_backward(
@@ -56,11 +63,7 @@ def append_backward(
     edges: Sequence[Value],
     reached: Iterable[int],
     wanted: Iterable[int] | None = None,
-    captured: Iterable[int] = (),
-    blocked: Iterable[int] = (),
     tensors: Sequence[Value] = (),
-    kept_in_turns: dict[Block, tuple[Value, ...]] | None = None,
-    used: frozenset[Operator] = frozenset(),
 ) -> BackwardPlan:
     """Derive the backward Program of `program`.
 
@@ -74,33 +77,24 @@ def append_backward(
         Outputs of the Program for which a gradient will be given.
     wanted : iterable of int, optional
         Numbers of the edges that are wanted; all by default.  Gradients that lead to none are not computed.
-    captured : iterable of int
-        Outputs whose own gradient, after its hooks, the walk wants to keep.
-    blocked : iterable of int
-        Outputs through which no gradient passes.
     tensors : sequence of Value
         Inputs that are Tensor objects of the caller, by number: what the caller writes to them is noticed.
-    kept_in_turns : dict, optional
-        What a run keeps of each turn of a loop, if gradients of these values will be given too.
-    used : set of Operator
-        Operators of the Program that an earlier backward of the run has used up.
     """
     reached = tuple(sorted(reached))
     conditional: frozenset[int] = frozenset()
     while True:
         result = Program(f"{program.name}@BACKWARD")
-        builder = Backward(program, result, edges, wanted, captured, blocked, conditional)
-        builder.kept_in_turns = kept_in_turns or {}
-        builder.used = used
+        builder = Backward(program, result, edges, wanted, conditional)
         builder.tensors = {value: number for number, value in enumerate(tensors)}
         builder.run(reached)
         if builder.met_in_regions <= conditional:
             break
         # Now that it is known which edges have to be counted.
         conditional |= builder.met_in_regions
+    records = frozenset((*records_read(result), *builder.records_of_writes()))
     return BackwardPlan(
-        result, reached, saved_values(program, result), frozenset(builder.values_read), tuple(sorted(conditional)),
-        frozenset(builder.visited))
+        result, reached, saved_values(program, result, records), records, builder.outputs_read(),
+        tuple(sorted(conditional)), frozenset(builder.visited), builder.writes.are_certain)
 
 
 class _Unsaved:
@@ -121,8 +115,7 @@ class Backward:
 
     def __init__(
         self, program: Program, result: Program, edges: Sequence[Value],
-        wanted: Iterable[int] | None, captured: Iterable[int], blocked: Iterable[int],
-        conditional: frozenset[int] = frozenset(),
+        wanted: Iterable[int] | None, conditional: frozenset[int] = frozenset(),
     ) -> None:
         self.forward = program
         # Edges whose contributions are counted when the Program runs, and those met on a path that may not be taken.
@@ -137,15 +130,13 @@ class Backward:
         chosen = None if wanted is None else set(wanted)
         self.wanted = {value for value, number in self.edges.items() if chosen is None or number in chosen}
         self.prune = wanted is not None
-        self.captured = {program.outputs[index]: index for index in captured}
-        self.blocked = {program.outputs[index] for index in blocked}
+        # Values through which no gradient passes.
+        self.blocked: set[Value] = set()
         self.output_numbers: dict[Value, int] = {}
         for number, value in enumerate(program.outputs):
             self.output_numbers.setdefault(value, number)
         self.values_read: set[Value] = set()
-        self.kept_in_turns: dict[Block, tuple[Value, ...]] = {}
         self.tensors: dict[Value, int] = {}
-        self.used: frozenset[Operator] = frozenset()
         self.visited: set[Operator] = set()
         self.hook_points: dict[Value, Value] = {}
         # Hook points in the order in which something is registered on them.
@@ -161,42 +152,19 @@ class Backward:
         self.seeds: dict[Block, list[tuple[Value, Gradient]]] = {}
         self._answers: dict[Question, Value] = {}
         self.useful = self._leading_to_wanted()
+        self.writes = Writes(program, self.all_reads())
+        # Outputs by the root of their memory.
+        self.outputs_sharing: dict[Value, list[int]] = {}
+        for value, number in self.output_numbers.items():
+            self.outputs_sharing.setdefault(self.writes.root(value), []).append(number)
         # For each edge, where it is said that its last contribution is in.
         self.arrivals: dict[int, Operator] = {}
 
     # --- which gradients are worth computing -------------------------------------------------------------------
 
-    def _sources_of_captured(self) -> set[Value]:
-        """Values that a captured output may be, where control flow has chosen it."""
-        made = {out: operator for operator in self.forward.all_operators() for out in operator.outputs}
-        # What a turn of a loop is given is what goes in or what the turn before hands on under any name.
-        loops = [operator for operator in self.forward.all_operators() if operator.kind == "while"]
-        carried = {
-            value: final
-            for loop in loops for value, final in zip(loop.blocks[1].inputs, loop.outputs, strict=False)}
-        found: set[Value] = set()
-        stack = list(self.captured)
-        while stack:
-            value = stack.pop()
-            if value in carried and value not in found:
-                found.add(value)
-                stack.append(carried[value])
-            operator = made.get(value)
-            if operator is None or value in found:
-                continue
-            found.add(value)
-            if operator.kind in ("check_bound", "replace"):
-                stack.append(operator.inputs[0])
-            elif operator.kind in ("cond", "while"):
-                position = operator.outputs.index(value)
-                ends = operator.blocks if operator.kind == "cond" else operator.blocks[1:]
-                stack += [block.outputs[position] for block in ends if position < len(block.outputs)]
-                stack += operator.inputs[position : position + 1] if operator.kind == "while" else ()
-        return found
-
     def _leading_to_wanted(self) -> set[Value]:
         """Values through which a gradient reaches a wanted edge, a leaf of this run, or a hook."""
-        useful = self.wanted | set(self.captured) | self._sources_of_captured()
+        useful = set(self.wanted)
 
         def visit(block: Block) -> None:
             for operator in block.operators:
@@ -350,9 +318,6 @@ class Backward:
             # Another name of its input, whose hooks wait for the complete gradient.
             self.contribute(grads, operator.inputs[0], grads.pop(operator.outputs[0], None))
             return
-        if operator in self.used:
-            self.record.emit("already_used", (), (), effect=True)
-            return
         self.visited.add(operator)
         self.check_unwritten(operator)
         found = self.all_hooked(operator, grads)
@@ -401,21 +366,47 @@ class Backward:
         assert op is not None
         return op.reads_for(tuple(self.needs(v) and op.differentiates(i) for i, v in enumerate(operator.inputs)))
 
+    def all_reads(self) -> Iterator[tuple[Operator, Value]]:
+        """Every operator with the values that its rule reads."""
+        for operator in self.forward.all_operators():
+            if operator.op is not None and not all(out.stop_gradient for out in operator.outputs):
+                yield from ((operator, value) for value in self.read_by(operator))
+
+    def read_by(self, operator: Operator) -> list[Value]:
+        """The values that the rule of an operator reads."""
+        read, reads_out = self.reads(operator)
+        values = [value for value, is_read in zip(operator.inputs, read, strict=True) if is_read]
+        return [*values, *(operator.outputs if reads_out else ())]
+
+    def outputs_read(self) -> frozenset[int]:
+        """Outputs that share memory with what a rule reads."""
+        read = set(map(self.writes.memory, self.values_read))
+        return frozenset(
+            number for value, number in self.output_numbers.items() if self.writes.memory(value) in read)
+
+    def records_of_writes(self) -> set[Value]:
+        """Records that say which writes to what the rules read have happened."""
+        if self.writes.are_certain:
+            return set()
+        regions = (operator for operator in self.forward.all_operators() if operator.blocks)
+        return {operator.record for operator in regions if operator.record is not None}
+
     def check_unwritten(self, operator: Operator) -> None:
         """Let the run raise, before any hook, if a rule reads a value that has been written over since."""
         if operator.op is None:
             return
-        read, reads_out = self.reads(operator)
-        values = [value for value, is_read in zip(operator.inputs, read, strict=True) if is_read]
-        for value in [*values, *(operator.outputs if reads_out else ())]:
-            if self.forward.overwritten.get(value, operator) is not operator:
+        for value in self.read_by(operator):
+            if self.writes.over(operator, value):
                 assert value.spec is not None
-                attrs = {"op": operator.kind, "shape": tuple(map(str, value.spec.shape))}
-                self.record.emit("modified_in_place", (), (), attrs, effect=True)
+                shape = tuple(map(str, value.spec.shape))
+                self.record.emit("modified_in_place", (), (), {"op": operator.kind, "shape": shape}, effect=True)
                 return
-            for kind, number in (("input", self.tensors.get(value)), ("output", self.output_numbers.get(value))):
-                if number is not None and self.tensors:
-                    self.record.emit(f"check_{kind}", (), (), {"number": number, "op": operator.kind}, effect=True)
+            root = self.writes.root(value)
+            if root in self.tensors:
+                attrs = {"number": self.tensors[root], "op": operator.kind}
+                self.record.emit("check_input", (), (), attrs, effect=True)
+            for number in self.outputs_sharing.get(root, ()):
+                self.record.emit("check_output", (), (), {"number": number, "op": operator.kind}, effect=True)
 
     def all_hooked(self, operator: Operator, grads: Gradients) -> list[Gradient | None]:
         """Gradients of the outputs after their hooks; outputs in the order in which hooks were registered first."""
@@ -503,7 +494,7 @@ class Backward:
             g = Gradient(self.zeros_like(value).value)
         out = self.record.new_value(g.value.name, value.spec)
         inputs = (g.value,) if point is None else (g.value, point)
-        attrs = {"output": number, "name": value.name, "captured": value in self.captured}
+        attrs = {"output": number, "name": value.name}
         self.record.emit("call_hooks", inputs, (out,), attrs, effect=True)
         return Gradient(out, g.certain)
 
@@ -580,9 +571,11 @@ class Backward:
         return found
 
 
-def saved_values(forward: Program, backward: Program) -> dict[Block, tuple[Value, ...]]:
-    """For each block of `forward`: the values defined in it that `backward` reads, in order of definition."""
-    read: set[Value] = set()
+def saved_values(
+    forward: Program, backward: Program, records: Iterable[Value] = ()
+) -> dict[Block, tuple[Value, ...]]:
+    """For each block of `forward`: the values in it that `backward` reads and its `records`, in order of definition."""
+    read: set[Value] = set(records)
     for operator in backward.all_operators():
         read.update(operator.reads())
         for block in operator.blocks:
@@ -600,3 +593,12 @@ def saved_values(forward: Program, backward: Program) -> dict[Block, tuple[Value
 
     visit(forward.block)
     return saved
+
+
+def records_read(backward: Program) -> Iterator[Value]:
+    """Records of control flow that a backward Program reads."""
+    for operator in backward.all_operators():
+        if "record" in operator.attrs:
+            yield operator.attrs["record"]
+        if operator.kind in ("branch_of", "has_turns"):
+            yield operator.inputs[0]

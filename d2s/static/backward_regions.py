@@ -185,10 +185,6 @@ class Loop:
             for value in (*self.carried, *self.touched)
         }
         inner = {value: first[value] for value in self.touched}
-        for value in backward.kept_in_turns.get(self.body, ()):
-            given = backward.record.new_value(f"{value.name}@GRAD", value.spec)
-            backward.record.emit("kept_grad", (), (given,), {"of_value": value.name}, effect=True)
-            backward.accumulate(inner, value, Gradient(given, certain=False))
         for value, source in zip(self.body.inputs, self.body.outputs, strict=True):
             if value in self.carried:
                 backward.accumulate(inner, source, first[value])

@@ -24,7 +24,7 @@ from d2s.errors import (
 )
 from d2s.ops.promotion import dtype_with_number
 from d2s.static.hook_points import HookPoints
-from d2s.static.program import Block, Names, Operator, Program, Value, map_values
+from d2s.static.program import Block, Names, Operator, Program, Value, Write, map_values
 from d2s.static.variable import ObjectVariable, Variable, dim_of
 
 
@@ -278,14 +278,31 @@ class StaticInterpreter(HookPoints):
 
     def assign_version(self, variable: Variable, new: Variable) -> None:
         """An in-place write to `variable`, whose result is `new`."""
+        self.check_no_leaf(variable)
+        self.note_write(variable.value, new.value, variable.value, self.maker(new.value))
+        self.rebind(variable, new.value)
+
+    def check_no_leaf(self, variable: Variable) -> None:
+        """Raise ValueError if a write in place would give history to a leaf that requires a gradient."""
         if self.is_leaf(variable.value) and not variable.stop_gradient and state.grad_enabled:
             raise LeafError(
                 f"Leaf Tensor ({variable.name}) that doesn't stop gradient can't use inplace strategy.", kind="L02"
             )
-        writer = self.definitions.get(new.value)
-        if writer is not None and state.grad_enabled:
-            self.program.overwritten[variable.value] = writer[0]
-        self.rebind(variable, new.value)
+
+    def note_write(
+        self, old: Value, new: Value, kept: Value | None = None, through: Operator | None = None
+    ) -> None:
+        """Note that the operator that has just made `new` writes over `old`; the rest as in `Write`."""
+        found = self.definitions.get(new)
+        if found is not None:
+            self.program.writes[found[0]] = Write(old, kept, through)
+
+    def maker(self, value: Value) -> Operator | None:
+        """The op that made `value`, behind casts."""
+        found = self.definitions.get(value)
+        while found is not None and found[0].kind == "cast":
+            found = self.definitions.get(found[0].inputs[0])
+        return None if found is None else found[0]
 
     def set_value(self, variable: Variable, value: Any) -> None:
         """`variable.set_value(value)`."""

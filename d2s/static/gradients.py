@@ -126,7 +126,7 @@ class _GradientsInPlace(Backward):
 
     def __init__(self, recorder: GraphInterpreter, wanted: Sequence[Value], blocked: set[Value]) -> None:
         program = recorder.program
-        super().__init__(program, Program(), wanted, range(len(wanted)), (), ())
+        super().__init__(program, Program(), wanted, range(len(wanted)))
         self.record = recorder
         self.requested = list(dict.fromkeys(wanted))
         self.blocked = blocked
@@ -172,7 +172,7 @@ class _GradientsInPlace(Backward):
 
     def _call_hooks(self, value: Value, g: Gradient, point: Value) -> Gradient:
         out = self.record.new_value(f"{value.name}@GRAD", value.spec, g.value.stop_gradient)
-        attrs = {"output": None, "name": value.name, "captured": False}
+        attrs = {"output": None, "name": value.name}
         self.record.emit("call_hooks", (g.value, point), (out,), attrs, effect=True)
         return Gradient(out, g.certain)
 

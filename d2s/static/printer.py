@@ -24,8 +24,7 @@ _LONGEST_TEXT = 40
 _SEPARATORS = r"[/\\]"
 _BLOCK_TITLES = {"cond": ("then", "else"), "while": ("test", "body"), "reversed_turns": ("turn",)}
 # Attributes that say in another form what the line shows already.
-HIDDEN_ATTRIBUTES = frozenset(
-    ("of", "loop", "record", "target", "output", "name", "captured", "certain", "counted", "edge"))
+HIDDEN_ATTRIBUTES = frozenset(("of", "loop", "record", "target", "output", "name", "certain", "counted", "edge"))
 
 
 def text_of(program: Program) -> str:

@@ -105,6 +105,25 @@ class Operator:
         yield from values_in(self.attrs)
 
 
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A write in place.
+
+    Attributes
+    ----------
+    value : Value
+        What was there before: of the tensor itself, also if the write was made to a view of it.
+    kept : Value or None
+        What was there before in the tensor that was written to.
+    through : Operator or None
+        The operator that computed what is written; its rule goes on reading `kept`.
+    """
+
+    value: Value
+    kept: Value | None = None
+    through: Operator | None = None
+
+
 @dataclass(eq=False, slots=True)
 class Program:
     """A block with a name.
@@ -119,9 +138,9 @@ class Program:
         What records into a Program that is built by hand; made on demand.
     same_edge : dict of Value to Value
         Later readings of an input: their gradients leave by the same edge.
-    overwritten : dict of Value to Operator
-        Values of tensors that were written to in place, with the operator that made what came after: a gradient
-        rule that reads such a value is an error, as in eager mode.
+    writes : dict of Operator to Write
+        Operators that made what came after a write in place: a gradient rule that reads what was there before is
+        an error, as in eager mode.
     """
 
     name: str = "main"
@@ -129,7 +148,7 @@ class Program:
     backward: Program | None = None
     recorder: Any = None
     same_edge: dict[Value, Value] = field(default_factory=dict)
-    overwritten: dict[Value, Operator] = field(default_factory=dict)
+    writes: dict[Operator, Write] = field(default_factory=dict)
 
     @property
     def inputs(self) -> tuple[Value, ...]:

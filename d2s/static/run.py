@@ -241,7 +241,7 @@ class _GraphRun:
         """The Tensor that Python functions get for a value."""
         return wrap(np.asarray(data))
 
-    def call_hooks(self, walk: Any, grad: Any, point: Any, number: int | None, captured: bool) -> Any:
+    def call_hooks(self, walk: Any, grad: Any, point: Any, number: int | None) -> Any:
         """A complete gradient after the hooks of this run, or of a tensor from outside."""
         hooks = point if isinstance(point, HookList) else point.graph_edge()[0].hooks
         if not isinstance(hooks, HookList) or not hooks:

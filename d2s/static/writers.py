@@ -141,11 +141,14 @@ def _save(w: FunctionWriter, condition: str = "") -> None:
         write()
     if w.top_saved:
         w.line(f"{condition}run.saved = {w.pack_defined(w.top_saved)}")
+    if w.runs_backward:
+        w.line("run.reached = None")
 
 
 def _backward(w: FunctionWriter, operator: Operator) -> None:
     _save(w)
     tensor, *args = map(w.expression, operator.attrs["call"])
+    w.line(f"run.reached = {w.bind(operator, 'backward')}")
     w.line(f"{tensor}.backward({', '.join(args)})", operator)
     w.runs_backward = True
 
@@ -214,7 +217,7 @@ def _call_hooks(w: FunctionWriter, operator: Operator) -> None:
     attrs = operator.attrs
     w.assign(
         operator,
-        f"run.call_hooks(walk, {w.name(operator.inputs[0])}, {point}, {attrs['output']}, {attrs['captured']})",
+        f"run.call_hooks(walk, {w.name(operator.inputs[0])}, {point}, {attrs['output']})",
     )
 
 
@@ -244,7 +247,6 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "register_hook": lambda w, o: w.assign(o, f"register_hook({w.name(o.inputs[0])}, {w.expression(o.attrs['hook'])})"),
     "is_present": _is_present,
     "modified_in_place": _plain("modified_in_place({op}, {shape})"),
-    "already_used": _plain("run.already_used()"),
     "check_input": _plain("run.check_input({number}, {op})"),
     "check_output": _plain("run.check_output({number}, {op})"),
     "branch_of": _plain("{0}[0]"),

@@ -218,7 +218,7 @@ def always(self, args):
     return True
 
 
-def unhooked(self, walk, grad, hooks, number, captured):
+def unhooked(self, walk, grad, hooks, number):
     """Planted: a compiled backward that does not call its hooks."""
     return grad
 

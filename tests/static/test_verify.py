@@ -69,8 +69,7 @@ def test_every_program_of_the_test_suite_is_checked():
 
 
 def test_the_table_of_kinds_is_what_can_be_written():
-    # The backward of a backward through a loop is interpreted, never written.
-    assert KINDS.keys() == WRITERS.keys() | {"kept_grad"}
+    assert KINDS.keys() == WRITERS.keys()
     assert not KINDS.keys() & OP_TABLE.keys()
 
 

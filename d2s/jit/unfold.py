@@ -1,0 +1,556 @@
+"""A run of a Program as a tape: one node per operator of the path that the run took.
+
+The compiled backward is derived once for all runs.  What depends on the path of one run in a way that it does not
+know (which of several values a name is, what was written in place on the way, how a gradient ends at a value inside),
+or is differentiated itself (`create_graph`), is left to the walk of eager mode, on the nodes that eager mode would
+have made: branches and turns are followed as the run has recorded them, and every name stands for the value that it
+was.
+
+What a run has kept is what the rules read; a value that is missing is computed anew from what is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from d2s.core.hooks import HookList
+from d2s.core.spec import TensorSpec, is_floating, spec_of
+from d2s.eager.interpreter import compute
+from d2s.eager.tape import Edge, InteriorNode, LeafNode, OpNode
+from d2s.eager.tensor import Tensor
+from d2s.errors import GradientError
+from d2s.static.program import Block, Operator, Value, Write, map_values
+from d2s.static.storage import shares_storage
+
+if TYPE_CHECKING:
+    from d2s.eager.walk import Walk
+    from d2s.jit.run_program import CallNode
+
+
+_keys = itertools.count()
+
+
+class Storage:
+    """Values that one write in place changes together: a tensor and its views.
+
+    Attributes
+    ----------
+    tensor : Tensor or None
+        The tensor of the caller whose values these are.
+    version : int
+        Its version while these were its values.
+    readers : list of (node, int, TensorSpec)
+        Nodes whose rules read them: the key of the place that was read, and its spec.
+    """
+
+    __slots__ = ("readers", "tensor", "version")
+
+    def __init__(self, tensor: Any = None, version: int = 0) -> None:
+        self.tensor = tensor
+        self.version = version
+        self.readers: list[tuple[PathNode, int, TensorSpec]] = []
+
+    def written(self) -> None:
+        """Let the gradients that read these values refuse: they have been written over."""
+        for node, _, spec in self.readers:
+            node.written = spec
+
+
+class Place:
+    """What a value is in one run.
+
+    Attributes
+    ----------
+    edge : (node, index) or None
+        Where its gradient goes.
+    spec : TensorSpec
+    storage : Storage
+    key : int
+        Different for each place.
+    """
+
+    __slots__ = ("_data", "_made_by", "_tensor", "edge", "key", "spec", "storage")
+
+    def __init__(
+        self, spec: TensorSpec, edge: Edge | None = None, storage: Storage | None = None, data: Any = None,
+        made_by: tuple[_Step, int] | None = None, tensor: Any = None,
+    ) -> None:
+        self.key = next(_keys)
+        self.spec = spec
+        self.edge = edge
+        self.storage = Storage() if storage is None else storage
+        self._data = data
+        self._made_by = made_by
+        self._tensor = tensor
+
+    @property
+    def data(self) -> Any:
+        """The values."""
+        if self._data is None:
+            if self._made_by is not None:
+                step, position = self._made_by
+                self._data = step.results()[position]
+            elif self._tensor is not None:
+                self._data = self._tensor.data
+            else:
+                raise GradientError("a value that a gradient needs was not kept by the run")
+        return self._data
+
+    def known_spec(self) -> TensorSpec:
+        """Shape and dtype in this run; with sizes of the Program where nobody has needed to know more."""
+        return self.spec if self.spec.is_static or self._data is None else spec_of(np.asarray(self._data))
+
+    def tensor(self) -> Any:
+        """The values as a Tensor at this place of the graph: that of the caller, if it is one."""
+        if self._tensor is not None:
+            return self._tensor
+        array = np.asarray(self.data)
+        if self.edge is None:
+            return Tensor(array)
+        node, index = self.edge
+        if not isinstance(node, LeafNode):
+            return Tensor(array, False, node, index)
+        tensor = Tensor(array, False)
+        tensor._leaf = node
+        return tensor
+
+
+class _Step:
+    """One operator of the path with its operands: it can be computed again."""
+
+    __slots__ = ("_results", "attrs", "operands", "operator")
+
+    def __init__(self, operator: Operator, operands: Sequence[Any], attrs: dict[str, Any]) -> None:
+        self.operator = operator
+        self.operands = operands
+        self.attrs = attrs
+        self._results: tuple[Any, ...] | None = None
+
+    def results(self) -> tuple[Any, ...]:
+        """What the operator gives."""
+        if self._results is None:
+            assert self.operator.op is not None
+            arrays = [operand.data if isinstance(operand, Place) else operand for operand in self.operands]
+            found = compute(self.operator.op, arrays, self.attrs)
+            self._results = tuple(found) if self.operator.several else (found,)
+        return self._results
+
+
+class PathNode(OpNode):
+    """One op of the path.
+
+    Attributes
+    ----------
+    operator : Operator
+    watched : list of (Tensor, int, TensorSpec)
+        Tensors of the caller of which the rules read a part, with their versions at that time.
+    is_filled : bool
+        True once it holds what its rules read.
+    """
+
+    __slots__ = ("is_filled", "operator", "watched")
+
+    def __init__(self, operator: Operator, attrs: dict[str, Any], edges: list[Edge | None]) -> None:
+        assert operator.op is not None
+        super().__init__(operator.op, attrs, (), (), edges, (), None)
+        self.operator = operator
+        self.watched: list[tuple[Any, int, TensorSpec]] = []
+        self.is_filled = False
+
+    def read(self) -> tuple[tuple[bool, ...], bool]:
+        """Of which inputs, and whether of its outputs, the rules read the values."""
+        return self.op.reads_for(tuple(edge is not None for edge in self.edges))
+
+    def fill(self, operands: Sequence[Any], places: Sequence[Place]) -> None:
+        """Take over what the rules read."""
+        read, reads_out = self.read()
+        inputs: list[Any] = []
+        versions: list[int] = []
+        for operand, is_read in zip(operands, read, strict=True):
+            held, version = operand, -1
+            if isinstance(operand, Place):
+                if is_read:
+                    held = operand.tensor()
+                    version = operand.storage.version if held is operand.storage.tensor else held.version
+                else:
+                    held = operand.known_spec()
+            inputs.append(held)
+            versions.append(version)
+        self.inputs, self.versions = tuple(inputs), tuple(versions)
+        self.specs = [place.known_spec() for place in places]
+        if reads_out:
+            out_data = tuple(np.asarray(place.data) for place in places)
+            self.out_data = out_data if self.operator.several else out_data[0]
+        self.is_filled = True
+
+    def visit(self, walk: Walk, grads: list[Tensor | None]) -> None:
+        if not all(spec.is_static for spec in self.specs):
+            self._find_sizes(grads)
+        super().visit(walk, grads)
+
+    def _find_sizes(self, grads: Sequence[Tensor | None]) -> None:
+        """The sizes that the gradients show are those of the outputs, and of inputs that share them."""
+        sizes: dict[Any, int] = {}
+        for spec, grad in zip(self.specs, grads, strict=True):
+            if grad is not None:
+                sizes.update(zip(spec.shape, grad.data.shape, strict=True))
+        self.specs = [_with_sizes(spec, sizes) for spec in self.specs]
+        self.inputs = tuple(_with_sizes(held, sizes) if isinstance(held, TensorSpec) else held for held in self.inputs)
+
+    def check_usable(self) -> None:
+        super().check_usable()
+        for tensor, version, spec in self.watched:
+            if tensor.version != version:
+                self._refuse(spec)
+
+    def release(self) -> None:
+        super().release()
+        self.watched = []
+
+
+def _with_sizes(spec: TensorSpec, sizes: dict[Any, int]) -> TensorSpec:
+    return TensorSpec(tuple(sizes.get(size, size) for size in spec.shape), spec.dtype)
+
+
+class _Stopped(Exception):
+    """The run has not come further yet."""
+
+
+class Tape:
+    """The tape of one run.
+
+    Attributes
+    ----------
+    saved : tuple
+        What the run had kept when it was followed last.
+    """
+
+    def __init__(self) -> None:
+        self.saved: Any = None
+        self._nodes: list[InteriorNode] = []
+        # Per output of the Program: where its gradient goes in this run, and its memory; None if it is not there.
+        self._outputs: list[tuple[Edge | None, Storage] | None] = []
+
+    def follow(self, call: CallNode) -> None:
+        """Follow the run as far as it has come: up to the `backward` it is in, or to its end."""
+        path = _Path(call, self._nodes)
+        self._outputs = path.outputs()
+        for number in call.written:
+            self.note_write(number)
+        for visited, reached in call.walks:
+            self._release(visited, reached)
+        call.walks.clear()
+        self._move_hooks(call)
+        if call.reached is None:
+            # All that is needed of it is with the nodes now.
+            call.saved = ()
+        self.saved = call.saved
+
+    def note_write(self, number: int) -> None:
+        """Take note that the caller writes to the Tensor of an output."""
+        found = self._outputs[number]
+        if found is not None:
+            found[1].written()
+
+    def _move_hooks(self, call: CallNode) -> None:
+        """Hooks and retained gradients of the outputs go to the values that they are."""
+        for number, hooks in (call.hooks or {}).items():
+            edge = self.edge(number)
+            if edge is None:
+                continue
+            node, index = edge
+            if isinstance(node, LeafNode):
+                continue
+            if node.hooks is None:
+                node.hooks = {}
+            held = node.hooks.setdefault(index, hooks)
+            if held is not hooks:
+                held.hooks.update(hooks.hooks)
+        for number, kept in (call.retained or {}).items():
+            edge = self.edge(number)
+            if edge is not None and isinstance(node := edge[0], InteriorNode):
+                node.retained = {**(node.retained or {}), edge[1]: kept}
+        call.hooks = call.retained = None
+
+    def edge(self, number: int) -> Edge | None:
+        """Where the gradient of an output goes."""
+        found = self._outputs[number]
+        return None if found is None else found[0]
+
+    def _release(self, visited: frozenset[Operator], reached: Iterable[int]) -> None:
+        """Mark what a compiled backward from the outputs `reached` has used up."""
+        own = set(self._nodes)
+        stack = [edge[0] for number in reached if (edge := self.edge(number)) is not None]
+        seen: set[Any] = set()
+        while stack:
+            node = stack.pop()
+            if node not in own or node in seen:
+                continue
+            seen.add(node)
+            stack += [edge[0] for edge in node.edges if edge is not None]
+            if not isinstance(node, PathNode) or node.operator in visited:
+                node.release()
+
+
+class _Path:
+    """The path that a run took, from operator to operator.
+
+    Parameters
+    ----------
+    call : CallNode
+    nodes : list of nodes
+        Those made when the run had not come so far yet; new ones are added.
+    """
+
+    def __init__(self, call: CallNode, nodes: list[InteriorNode]) -> None:
+        self.call = call
+        self._nodes = nodes
+        self._count = 0
+        self._places: dict[Value, Place] = {}
+        self._kept: dict[Value, Any] = {}
+        self._made: list[tuple[PathNode, Sequence[Any], Sequence[Place]]] = []
+        program = call.compiled.program
+        self._writes = program.writes
+        for value, tensor, version in zip(call.compiled.tensors, call.tensors, call.versions, strict=True):
+            self._places[value] = Place(
+                tensor.spec, None if value.stop_gradient else call.edge_of(value), Storage(tensor, version),
+                tensor=tensor)
+        self._keep(program.block, call.saved)
+        with contextlib.suppress(_Stopped):
+            self._block(program.block)
+        self._fill()
+
+    def _fill(self) -> None:
+        """Let the nodes that gradients can come to hold what their rules read: the run has kept it."""
+        reached: set[Any] = set()
+        stack = [found[0][0] for found in self.outputs() if found is not None and found[0] is not None]
+        while stack:
+            node = stack.pop()
+            if node not in reached and isinstance(node, InteriorNode) and not node.may_unfold:
+                reached.add(node)
+                stack += [edge[0] for edge in node.edges if edge is not None]
+        for node, operands, places in self._made:
+            if node in reached and not node.is_filled:
+                node.fill(operands, places)
+
+    def outputs(self) -> list[tuple[Edge | None, Storage] | None]:
+        """What the outputs of the Program are: where their gradients go, and their memory."""
+        places = map(self._places.get, self.call.compiled.program.outputs)
+        return [None if place is None else (place.edge, place.storage) for place in places]
+
+    def _keep(self, block: Block, kept: Sequence[Any]) -> None:
+        """Take over what the run has kept of a block."""
+        self._kept.update(zip(self.call.compiled.saved.get(block, ()), kept, strict=False))
+
+    def _block(self, block: Block) -> None:
+        for operator in block.operators:
+            if operator.op is not None:
+                self._op(operator)
+            else:
+                for out in operator.outputs:
+                    self._places.pop(out, None)
+                follow = _FOLLOW.get(operator.kind)
+                if follow is not None:
+                    follow(self, operator)
+            write = self._writes.get(operator)
+            if write is not None:
+                self._write(write)
+
+    def _write(self, write: Write) -> None:
+        before = self._places.get(write.value)
+        if before is not None:
+            kept = None if write.kept is None else self._places.get(write.kept)
+            for node, key, spec in before.storage.readers:
+                # The op whose result is written goes on reading what was there before.
+                if node.operator is not write.through or kept is None or key != kept.key:
+                    node.written = spec
+
+    def _place(self, value: Value) -> Place:
+        """What `value` is in this run."""
+        found = self._places.get(value)
+        if found is None:
+            data = value.constant if value.is_constant else self._kept.get(value)
+            spec = value.spec if data is None or value.spec is None else spec_of(np.asarray(data))
+            assert spec is not None
+            found = Place(spec, None, None, data)
+            if not value.is_constant:
+                self._places[value] = found
+        return found
+
+    def _object(self, value: Value) -> Any:
+        """A Python object of the run; None if it is not known, and no rule reads it."""
+        return value.constant if value.is_constant else self._kept.get(value)
+
+    def _operand(self, value: Value) -> Any:
+        return self._place(value) if value.is_tensor else self._object(value)
+
+    def _op(self, operator: Operator) -> None:
+        op = operator.op
+        assert op is not None
+        operands = [self._operand(value) for value in operator.inputs]
+        attrs = {name: map_values(held, self._object) for name, held in operator.attrs.items()}
+        step = _Step(operator, operands, attrs)
+        places: list[Place] = []
+        for position, out in enumerate(operator.outputs):
+            data = self._kept.get(out)
+            assert out.spec is not None
+            spec = out.spec if data is None else spec_of(np.asarray(data))
+            storage = operands[0].storage if shares_storage(operator) else None
+            places.append(Place(spec, None, storage, data, (step, position)))
+            self._places[out] = places[position]
+        if all(out.stop_gradient for out in operator.outputs):
+            return
+        edges = [
+            operand.edge if isinstance(operand, Place) and op.differentiates(index) else None
+            for index, operand in enumerate(operands)]
+        if all(edge is None for edge in edges):
+            return
+        node = self._next() or self._add(PathNode(operator, attrs, edges))
+        self._made.append((node, operands, places))
+        self._note_reads(node, operands, places)
+        for index, (place, out) in enumerate(zip(places, operator.outputs, strict=True)):
+            if not out.stop_gradient and is_floating(place.spec.dtype):
+                place.edge = (node, index)
+
+    def _note_reads(self, node: PathNode, operands: Sequence[Any], places: Sequence[Place]) -> None:
+        """Let the memory that the rule of a node reads know of it."""
+        read, reads_out = node.read()
+        found = [operand for operand, is_read in zip(operands, read, strict=True) if is_read]
+        node.watched = []
+        for place in (*found, *(places if reads_out else ())):
+            if isinstance(place, Place):
+                place.storage.readers.append((node, place.key, place.spec))
+                tensor = place.storage.tensor
+                if tensor is not None and place._tensor is not tensor:
+                    node.watched.append((tensor, place.storage.version, place.spec))
+
+    def _next(self) -> Any:
+        """The node of the operator that is reached, if it was made when the run had not come to its end."""
+        if self._count < len(self._nodes):
+            self._count += 1
+            return self._nodes[self._count - 1]
+        return None
+
+    def _add(self, node: Any) -> Any:
+        # Between the call itself and whatever the caller has computed after it.
+        self._count += 1
+        node.sequence = self.call.sequence + self._count
+        self._nodes.append(node)
+        return node
+
+    def _hook_point(self, operator: Operator) -> None:
+        hooks = self._kept.get(operator.outputs[0])
+        edge = self._place(operator.inputs[0]).edge
+        if isinstance(hooks, HookList) and edge is not None and isinstance(node := edge[0], InteriorNode):
+            index = edge[1]
+            held = {**(node.hooks or {}), index: hooks}
+            node.hooks = dict(sorted(held.items(), key=lambda item: item[1].first))
+
+    def _same(self, operator: Operator) -> None:
+        self._name(operator.outputs, operator.inputs)
+
+    def _replace(self, operator: Operator) -> None:
+        """Other values with the same history: written without grad mode."""
+        old, data = (self._place(value) for value in operator.inputs)
+        storage = Storage(old.storage.tensor, old.storage.version + 1) if old.storage.tensor is not None else None
+        out = operator.outputs[0]
+        made = Place(data.spec, None if out.stop_gradient else old.edge, storage, self._kept.get(out))
+        if made._data is None:
+            made._data, made._made_by = data._data, data._made_by
+        self._places[out] = made
+
+    def _stop(self, operator: Operator) -> None:
+        old, out = self._place(operator.inputs[0]), operator.outputs[0]
+        data = self._kept.get(out) if old._data is None else old._data
+        self._places[out] = Place(old.spec, None, old.storage, data, old._made_by, old._tensor)
+
+    def _leaf(self, operator: Operator) -> None:
+        data, tensor = operator.outputs
+        held = self._kept.get(tensor)
+        place = self._place(operator.inputs[0])
+        edge = None if held is None else held.graph_edge()
+        storage = None if held is None else Storage(held, held.version)
+        self._places[data] = Place(place.spec, edge, storage, self._kept.get(data), place._made_by, held)
+
+    def _reload(self, operator: Operator) -> None:
+        """A tensor of the caller that was read again."""
+        out = operator.outputs[0]
+        assert out.spec is not None
+        edge = None if out.stop_gradient else self.call.edge_of(out)
+        self._places[out] = Place(out.spec, edge, None, self._kept.get(out))
+
+    def _cond(self, operator: Operator) -> None:
+        record = None if operator.record is None else self._kept.get(operator.record)
+        if record is None:
+            return
+        block = operator.blocks[0 if record[0] else 1]
+        self._keep(block, record[1:])
+        self._block(block)
+        self._name(operator.outputs, block.outputs)
+
+    def _while(self, operator: Operator) -> None:
+        turns = None if operator.record is None else self._kept.get(operator.record)
+        if turns is None:
+            return
+        body = operator.blocks[1]
+        given = operator.inputs
+        for turn in turns:
+            self._keep(body, turn)
+            self._name(body.inputs, given)
+            self._block(body)
+            given = body.outputs
+        self._name(operator.outputs, given)
+
+    def _name(self, names: Sequence[Value], values: Sequence[Value]) -> None:
+        """Let each of `names` stand for what the value at its position is."""
+        places = [self._place(value) if value.is_tensor else None for value in values[: len(names)]]
+        for name, place in zip(names, places, strict=False):
+            if place is not None:
+                self._places[name] = place
+                if place._data is None:
+                    # The run keeps a value under the names by which it is read.
+                    place._data = self._kept.get(name)
+
+    def _backward(self, operator: Operator) -> None:
+        if operator is self.call.reached:
+            raise _Stopped
+
+    def _py_layer(self, operator: Operator) -> None:
+        context = self._kept.get(operator.outputs[0])
+        operands = [self._place(value) for value in operator.inputs]
+        edges = [operand.edge for operand in operands]
+        places = []
+        for out in operator.outputs[1:]:
+            data = self._kept.get(out)
+            assert out.spec is not None
+            places.append(Place(out.spec if data is None else spec_of(np.asarray(data)), None, None, data))
+            self._places[out] = places[-1]
+        if context is None or all(edge is None for edge in edges):
+            return
+        node = self._next()
+        if node is None:
+            node = self._add(operator.attrs["layer"].node(
+                context, [place.spec for place in operands], edges, [place.spec for place in places]))
+        for index, (place, out) in enumerate(zip(places, operator.outputs[1:], strict=True)):
+            if not out.stop_gradient:
+                place.edge = (node, index)
+
+
+_FOLLOW: dict[str, Any] = {
+    "hook_point": _Path._hook_point,
+    "check_bound": lambda path, operator: path._same(operator) if operator.inputs[0].is_tensor else None,
+    "constant": _Path._same,
+    "replace": _Path._replace,
+    "stop_gradient": _Path._stop,
+    "leaf": _Path._leaf,
+    "reload": _Path._reload,
+    "cond": _Path._cond,
+    "while": _Path._while,
+    "backward": _Path._backward,
+    "py_layer": _Path._py_layer,
+}

@@ -1,0 +1,109 @@
+"""Which values of a Program share memory, and which writes in place a gradient rule has to know of.
+
+A tensor and its views have one *root*: the value that the views were taken of, directly or not.  A write in place
+replaces the values of all of them.  Where control flow decides whether a write happens, or which of several tensors
+a name is, only a run knows what has been written to: `Writes.are_certain` says that neither is the case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from d2s.ops.sharing import gives_view
+from d2s.static.program import Block, Operator, Program, Value
+
+
+def shares_storage(operator: Operator) -> bool:
+    """True if the outputs of `operator` are views of its first input."""
+    return gives_view(operator.kind, len(operator.inputs))
+
+
+class Writes:
+    """The writes in place of a Program, as its gradient rules see them.
+
+    Parameters
+    ----------
+    program : Program
+    read : iterable of (Operator, Value)
+        Which values the rule of which operator reads.
+
+    Attributes
+    ----------
+    are_certain : bool
+        True if what has been written over what is read is the same in every run.
+    """
+
+    def __init__(self, program: Program, read: Iterable[tuple[Operator, Value]]) -> None:
+        self._program = program
+        self._roots: dict[Value, Value] = {}
+        # A value that control flow chooses, carries or hands on, with the others that it may be.
+        self._same: dict[Value, Value] = {}
+        self._chosen: set[Value] = set()
+        self._order: dict[Operator, int] = {}
+        nested = set(self._visit(program.block, False))
+        self._writers: dict[Value, list[Operator]] = {write.value: [] for write in program.writes.values()}
+        for operator, write in program.writes.items():
+            self._writers[write.value].append(operator)
+        written_inside = {self._class(write.value) for op, write in program.writes.items() if op in nested}
+        written = {self._class(write.value) for write in program.writes.values()}
+        chosen = {self._class(value) for value in self._chosen}
+        self.are_certain = True
+        for reader, value in read if program.writes else ():
+            found = self.memory(value)
+            if found in written_inside or (found in chosen and found in written and any(
+                self._class(write.value) is found and (write.through, write.kept) != (reader, value)
+                for write in program.writes.values()
+            )):
+                self.are_certain = False
+                break
+
+    def _visit(self, block: Block, inside: bool) -> Iterable[Operator]:
+        for operator in block.operators:
+            self._order[operator] = len(self._order)
+            if inside:
+                yield operator
+            if shares_storage(operator):
+                for out in operator.outputs:
+                    self._roots[out] = self.root(operator.inputs[0])
+            elif operator.kind in ("check_bound", "constant", "stop_gradient") and operator.inputs[0].is_tensor:
+                self._roots[operator.outputs[0]] = self.root(operator.inputs[0])
+            for inner in operator.blocks:
+                yield from self._visit(inner, True)
+            if operator.kind == "cond":
+                for branch in operator.blocks:
+                    self._join(operator.outputs, branch.outputs)
+            elif operator.kind == "while":
+                body = operator.blocks[1]
+                self._join(operator.blocks[0].inputs, body.inputs)
+                self._join(body.inputs, operator.inputs)
+                self._join(body.inputs, body.outputs)
+                self._join(body.inputs, operator.outputs)
+
+    def _join(self, names: Iterable[Value], values: Iterable[Value]) -> None:
+        for name, value in zip(names, values, strict=False):
+            if name.is_tensor and value.is_tensor and not value.is_constant:
+                first, second = self._class(name), self._class(self.root(value))
+                self._chosen.update((name, self.root(value)))
+                if first is not second:
+                    self._same[first] = second
+
+    def _class(self, value: Value) -> Value:
+        while (found := self._same.get(value)) is not None:
+            value = found
+        return value
+
+    def root(self, value: Value) -> Value:
+        """The value that `value` is a view of; a value is its own view."""
+        return self._roots.get(value, value)
+
+    def memory(self, value: Value) -> Value:
+        """What stands for the memory of `value`: the same for all values that may share it in some run."""
+        return self._class(self.root(value))
+
+    def over(self, reader: Operator, value: Value) -> bool:
+        """True if `value`, which the rule of `reader` reads, is written over after it, as far as that is certain."""
+        for writer in self._writers.get(self.root(value), ()):
+            write = self._program.writes[writer]
+            if self._order[writer] > self._order[reader] and not (write.through is reader and write.kept is value):
+                return True
+        return False
