@@ -39,7 +39,7 @@ class Run:
         array = np.asarray(data)
         if stop_gradient or not self.grad:
             return _noted(hooks, Tensor(array))
-        return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array)), 0))
+        return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array), hooks), 0))
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
@@ -101,13 +101,16 @@ class CallNode(InteriorNode):
         if stop_gradient:
             return _noted(hooks, Tensor(array))
         if number is None:
-            return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array)), 0))
+            return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array), hooks), 0))
         self.given += 1
         self.specs[number] = spec_of(array)  # type: ignore[index]
         if hooks is not None:
             if self.hooks is None:
                 self.hooks = {}
             self.hooks[number] = hooks
+            if hooks.keep is not None:
+                # Retained in a turn of a loop, whose Tensor need not be there any more.
+                self.retained = {**(self.retained or {}), number: hooks.keep}
         if known is None:
             tensor = _noted(hooks, Tensor(array, False, self, number))
         else:
@@ -316,8 +319,10 @@ class _InsideLoop(InteriorNode):
 
     __slots__ = ()
 
-    def __init__(self, spec: TensorSpec) -> None:
+    def __init__(self, spec: TensorSpec, hooks: Any) -> None:
         super().__init__([], (spec,))
+        if hooks is not None:
+            self.hooks = {0: hooks}
 
     def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
         raise GradientError(

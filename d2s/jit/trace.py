@@ -88,6 +88,9 @@ def record(
     objects = [value for value in tracer.sources if not value.is_tensor]
     program.block.inputs = (*inputs, *objects)
     program.block.outputs = leaving(program)
+    # Paths that were followed and given up have left writes behind.
+    existing = set(program.all_operators())
+    program.writes = {operator: write for operator, write in program.writes.items() if operator in existing}
     return tracer
 
 

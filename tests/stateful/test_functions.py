@@ -22,10 +22,6 @@ from d2s.jit.run_program import CallNode
 from .functions import functions
 from .worlds import D2S, Naive, is_tensor, state_of
 
-# What static mode does not do as eager mode yet, and the machine therefore does not try.
-RELEASES_BY_PARTS = True
-GRAD_OF_MERGED_OUTPUTS = True
-
 VECTORS = st.tuples(st.integers(-3, 3).map(float), st.integers(-3, 3).map(float))
 OPS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b}
 IN_PLACE = {"add": "add_", "sub": "subtract_", "mul": "multiply_"}
@@ -138,16 +134,14 @@ class EagerStaticAndNaive(RuleBasedStateMachine):
     @rule(a=PLACES, retain=st.booleans())
     def backward(self, a, retain):
         if not self.worlds[0].pick(a).stop_gradient:
-            retain = retain or not RELEASES_BY_PARTS
             self.everywhere(lambda world: world.backward(world.pick(a), retain))
 
     @rule(a=PLACES)
     def backward_twice(self, a):
         if not self.worlds[0].pick(a).stop_gradient:
             self.everywhere(lambda world: world.backward(world.pick(a), True))
-            self.everywhere(lambda world: world.backward(world.pick(a), not RELEASES_BY_PARTS))
+            self.everywhere(lambda world: world.backward(world.pick(a), False))
 
-    @precondition(lambda self: GRAD_OF_MERGED_OUTPUTS)
     @rule(a=PLACES, b=PLACES)
     def grad(self, a, b):
         first = self.worlds[0]
