@@ -160,7 +160,8 @@ class CallNode(InteriorNode):
             compiled.has_regions or self in walk.asked or len(self.edges) > len(compiled.edge_positions)
         ):
             return True
-        return any(tensor.version != version for tensor, version in zip(self.tensors, self.versions, strict=True))
+        tensors, versions = self.tensors, self.versions
+        return any(tensors[number].version != versions[number] for number in compiled.read_tensors)
 
     def hook_list(self, index: int) -> HookList:
         node, at = self._place(index)

@@ -23,7 +23,6 @@ from d2s.core.spec import TensorSpec, is_floating, spec_of
 from d2s.eager.interpreter import compute
 from d2s.eager.tape import Edge, InteriorNode, LeafNode, OpNode
 from d2s.eager.tensor import Tensor
-from d2s.errors import GradientError
 from d2s.static.program import Block, Operator, Value, Write, map_values
 from d2s.static.storage import shares_storage
 
@@ -95,10 +94,9 @@ class Place:
             if self._made_by is not None:
                 step, position = self._made_by
                 self._data = step.results()[position]
-            elif self._tensor is not None:
-                self._data = self._tensor.data
             else:
-                raise GradientError("a value that a gradient needs was not kept by the run")
+                assert self._tensor is not None, "a run keeps what its gradients need"
+                self._data = self._tensor.data
         return self._data
 
     def known_spec(self) -> TensorSpec:

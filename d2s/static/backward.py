@@ -38,6 +38,8 @@ class BackwardPlan:
         What a run has to keep for it.
     records : set of Value
         Records of control flow that a run has to keep for it.
+    tensors_read : tuple of int
+        Tensors of the caller whose values a rule may read.
     outputs_read : set of int
         Outputs whose values a rule may read: a write to such a tensor before backward is an error.
     conditional : tuple of int
@@ -52,6 +54,7 @@ class BackwardPlan:
     reached: tuple[int, ...]
     saved: dict[Block, tuple[Value, ...]] = field(default_factory=dict)
     records: frozenset[Value] = frozenset()
+    tensors_read: tuple[int, ...] = ()
     outputs_read: frozenset[int] = frozenset()
     conditional: tuple[int, ...] = ()
     visited: frozenset[Operator] = frozenset()
@@ -93,7 +96,8 @@ def append_backward(
         conditional |= builder.met_in_regions
     records = frozenset((*records_read(result), *builder.records_of_writes()))
     return BackwardPlan(
-        result, reached, saved_values(program, result, records), records, builder.outputs_read(),
+        result, reached, saved_values(program, result, records), records,
+        builder.sharing_with_read(builder.tensors), frozenset(builder.sharing_with_read(builder.output_numbers)),
         tuple(sorted(conditional)), frozenset(builder.visited), builder.writes.are_certain)
 
 
@@ -378,11 +382,10 @@ class Backward:
         values = [value for value, is_read in zip(operator.inputs, read, strict=True) if is_read]
         return [*values, *(operator.outputs if reads_out else ())]
 
-    def outputs_read(self) -> frozenset[int]:
-        """Outputs that share memory with what a rule reads."""
+    def sharing_with_read(self, numbers: dict[Value, int]) -> tuple[int, ...]:
+        """The numbers of the values that may share memory with what a rule reads."""
         read = set(map(self.writes.memory, self.values_read))
-        return frozenset(
-            number for value, number in self.output_numbers.items() if self.writes.memory(value) in read)
+        return tuple(number for value, number in numbers.items() if self.writes.memory(value) in read)
 
     def records_of_writes(self) -> set[Value]:
         """Records that say which writes to what the rules read have happened."""

@@ -89,6 +89,8 @@ class Compiled:
         self.all_visited: frozenset[Operator] = frozenset()
         # Outputs whose values backward reads: the caller may write to them.
         self.read_outputs: frozenset[int] = frozenset()
+        # The same of the caller's tensors.
+        self.read_tensors: tuple[int, ...] = ()
         # False: what a backward does depends on the path of the run in ways that only its tape shows.
         self.is_exact = True
         self.has_regions = any(operator.blocks for operator in program.operators)
@@ -99,7 +101,7 @@ class Compiled:
             self.all_visited = plan.visited
             self._plans[(self.reachable, None)] = self._backward_function(plan)
             records = plan.records
-            self.read_outputs = plan.outputs_read
+            self.read_outputs, self.read_tensors = plan.outputs_read, plan.tensors_read
             self.is_exact = plan.knows_writes
         for check in FORWARD_CHECKS:
             check(program)
