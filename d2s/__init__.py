@@ -12,6 +12,7 @@ from d2s.dtypes import *  # noqa: F403
 from d2s.eager.creation import to_tensor
 from d2s.eager.tensor import Tensor
 from d2s.errors import (
+    ArgumentError,
     D2SError,
     DTypeError,
     ExecutionError,
@@ -20,6 +21,7 @@ from d2s.errors import (
     HookError,
     IndexOutOfRangeError,
     LeafError,
+    NotSupportedError,
     ProgramError,
     ShapeError,
     SourceError,
@@ -66,6 +68,7 @@ def __dir__() -> list[str]:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "ArgumentError",
     "CPUPlace",
     "D2SError",
     "DTypeError",
@@ -75,6 +78,7 @@ __all__ = [
     "HookError",
     "IndexOutOfRangeError",
     "LeafError",
+    "NotSupportedError",
     "ParamAttr",
     "ProgramError",
     "ShapeError",

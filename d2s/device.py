@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from d2s.errors import ArgumentError
+
 __all__ = ["CPUPlace", "check_device", "get_device", "is_compiled_with_cuda", "set_device"]
 
 
@@ -25,7 +27,7 @@ def check_device(device: object) -> CPUPlace:
     """
     if isinstance(device, CPUPlace) or (isinstance(device, str) and device in ("cpu", "Place(cpu)")):
         return CPUPlace()
-    raise ValueError(f"d2s computes on the CPU only: the device must be 'cpu', got {device!r}")
+    raise ArgumentError(f"d2s computes on the CPU only: the device must be 'cpu', got {device!r}")
 
 
 def set_device(device: str | CPUPlace) -> CPUPlace:

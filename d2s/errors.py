@@ -19,6 +19,7 @@ from types import CodeType, FrameType
 from typing import ClassVar
 
 __all__ = [
+    "ArgumentError",
     "D2SError",
     "DTypeError",
     "ExecutionError",
@@ -28,6 +29,7 @@ __all__ = [
     "IndexOutOfRangeError",
     "LeafError",
     "Location",
+    "NotSupportedError",
     "ProgramError",
     "ShapeError",
     "SourceError",
@@ -159,6 +161,18 @@ class IndexOutOfRangeError(D2SError, IndexError):
     """An index, axis or label lies outside the tensor."""
 
     general_kind = "I01"
+
+
+class ArgumentError(D2SError, ValueError):
+    """An argument has a value that it cannot have, or a file is not what it should be."""
+
+    general_kind = "A01"
+
+
+class NotSupportedError(D2SError, NotImplementedError):
+    """An option that d2s does not have, or a method that a class of the user has to define."""
+
+    general_kind = "N01"
 
 
 class LeafError(D2SError, ValueError):

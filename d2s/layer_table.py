@@ -11,6 +11,7 @@ from d2s.autograd.grad_mode import no_grad
 from d2s.core.spec import as_dtype, default_dtype
 from d2s.drawing.table import table
 from d2s.eager.tensor import Tensor
+from d2s.errors import DTypeError
 from d2s.nn.layer import Layer
 
 
@@ -44,7 +45,7 @@ def summary(layer: Layer, input_spec: Any = None, input: Any = None) -> dict[str
     elif input_spec is not None:
         inputs = [_zeros(spec) for spec in _specs(input_spec)]
     else:
-        raise TypeError("summary needs an input_spec, or an input")
+        raise DTypeError("summary needs an input_spec, or an input")
     shapes = _shapes_of(layer, inputs)
     rows = [
         [name, type(part).__name__, shapes.get(id(part), "not called"), f"{own:,}"]
@@ -110,13 +111,13 @@ def _specs(given: Any) -> list[Any]:
         return [given]
     if isinstance(given, list | tuple):
         return list(given)
-    raise TypeError(f"input_spec must be an InputSpec, a shape or a list of these, got {given!r}")
+    raise DTypeError(f"input_spec must be an InputSpec, a shape or a list of these, got {given!r}")
 
 
 def _zeros(spec: Any) -> Tensor:
     shape = getattr(spec, "shape", spec)
     if not isinstance(shape, list | tuple):
-        raise TypeError(f"input_spec must hold InputSpecs or shapes, got {spec!r}")
+        raise DTypeError(f"input_spec must hold InputSpecs or shapes, got {spec!r}")
     dtype = getattr(spec, "dtype", None)
     sizes = [1 if size is None or size == -1 else size for size in shape]
     return Tensor(np.zeros(sizes, default_dtype() if dtype is None else as_dtype(dtype)))

@@ -10,7 +10,7 @@ from d2s.core.spec import TensorSpec, is_floating
 from d2s.eager.tape import Edge, InteriorNode, zeros
 from d2s.eager.tensor import Tensor
 from d2s.eager.walk import Walk
-from d2s.errors import DTypeError, GradientError, ShapeError
+from d2s.errors import DTypeError, GradientError, NotSupportedError, ShapeError
 
 
 class PyLayerContext:
@@ -82,12 +82,12 @@ class PyLayer:
     @staticmethod
     def forward(ctx: PyLayerContext, *args: Any, **kwargs: Any) -> Any:
         """Compute the outputs."""
-        raise NotImplementedError("a PyLayer needs a static method forward(ctx, *args)")
+        raise NotSupportedError("a PyLayer needs a static method forward(ctx, *args)", kind="N02")
 
     @staticmethod
     def backward(ctx: PyLayerContext, *grads: Any) -> Any:
         """Compute the gradients of the inputs."""
-        raise NotImplementedError("a PyLayer needs a static method backward(ctx, *grads)")
+        raise NotSupportedError("a PyLayer needs a static method backward(ctx, *grads)", kind="N02")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

@@ -29,7 +29,8 @@ class Kind:
 
     def text(self) -> str:
         """The entry for a terminal."""
-        parts = [f"{self.id}  {self.title} ({self.error})", f"Why: {self.cause}", f"What to do: {self.fix}"]
+        parts = [f"{self.id}  {self.title} ({self.error})"]
+        parts += [textwrap.fill(text, 88) for text in (f"Why: {self.cause}", f"What to do: {self.fix}")]
         parts.append("For example:\n\n" + textwrap.indent(self.example.rstrip(), "    "))
         if self.fixed:
             parts.append("In place of it:\n\n" + textwrap.indent(self.fixed.rstrip(), "    "))

@@ -3,6 +3,7 @@
 from d2s.catalogue.kind import Family
 
 shape, dtype, index = Family("ShapeError"), Family("DTypeError"), Family("IndexOutOfRangeError")
+argument, missing = Family("ArgumentError"), Family("NotSupportedError")
 
 KINDS = (
     shape(
@@ -123,6 +124,22 @@ KINDS = (
             (2 * x).backward(paddle.to_tensor([1.0]))
         """,
     ),
+    dtype(
+        "D05",
+        "A hook that returns no tensor",
+        cause="What a gradient hook returns takes the place of the gradient: a tensor, or None to leave it as it is.",
+        fix="Return a tensor or None.",
+        example="""
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            x.register_hook(lambda g: 2.0)
+            (2 * x).backward()
+        """,
+        fixed="""
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            x.register_hook(lambda g: paddle.full_like(g, 2.0))
+            (2 * x).backward()
+        """,
+    ),
     index(
         "I01",
         "An index outside of the tensor",
@@ -146,5 +163,62 @@ KINDS = (
         fix="Check the largest label and the number of classes.",
         example="paddle.nn.Embedding(10, 4, padding_idx=10)",
         fixed="paddle.nn.Embedding(10, 4, padding_idx=9)",
+    ),
+    argument(
+        "A01",
+        "An argument that cannot be",
+        cause="An argument has a value outside of what it may be. The message says what is allowed.",
+        fix="Pass one of the values that the message names.",
+        example='paddle.nn.functional.dropout(paddle.ones([2]), p=1.5)',
+        fixed='paddle.nn.functional.dropout(paddle.ones([2]), p=0.5)',
+    ),
+    argument(
+        "A02",
+        "A file that cannot be read",
+        cause="The file was not written by `save` of d2s, or is damaged. Files of PaddlePaddle and PyTorch "
+        "cannot be read.",
+        fix="Load what d2s has written. To take over weights, save them with NumPy in the other library.",
+        example="""
+            import io
+
+            paddle.load(io.BytesIO(b"something else"))
+        """,
+        fixed="""
+            import io
+
+            file = io.BytesIO()
+            paddle.save({"step": 1}, file)
+            file.seek(0)
+            paddle.load(file)
+        """,
+    ),
+    missing(
+        "N01",
+        "An option that is not there",
+        cause="PaddlePaddle has this option, d2s does not.",
+        fix="Leave the option out, and compute what it stands for by other functions.",
+        example="paddle.scale(paddle.ones([2]), 2.0, act='relu')",
+        fixed="paddle.nn.functional.relu(paddle.scale(paddle.ones([2]), 2.0))",
+    ),
+    missing(
+        "N02",
+        "A method that is missing",
+        cause="A class of yours has to define this method: `forward` of a Layer, `forward` and `backward` of a "
+        "PyLayer, `__getitem__` and `__len__` of a Dataset.",
+        fix="Define it. If you have, look at its name and whether it stands inside of the class.",
+        example="""
+            class Net(paddle.nn.Layer):
+                def foward(self, x):
+                    return 2 * x
+
+            Net()(paddle.ones([1]))
+        """,
+        fixed="""
+            class Net(paddle.nn.Layer):
+                def forward(self, x):
+                    return 2 * x
+
+            Net()(paddle.ones([1]))
+        """,
     ),
 )

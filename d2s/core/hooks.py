@@ -153,7 +153,8 @@ class HookList:
 def check_result(hook: Callable[..., Any], before: np.ndarray[Any, Any], after: Any) -> None:
     """Raise unless `after` can stand in for a gradient whose array was `before`."""
     if not isinstance(after, TensorBase):
-        raise TypeError(f"expected Tensor or None, but hook {name_of(hook)} returned {type(after).__name__!r}")
+        raise DTypeError(
+            f"expected Tensor or None, but hook {name_of(hook)} returned {type(after).__name__!r}", kind="D05")
     array = interpreter.unwrap(after)
     if array is before:
         return

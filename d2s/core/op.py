@@ -11,6 +11,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.spec import TensorSpec, spec_of
+from d2s.errors import ArgumentError
 
 Rule = Callable[..., Any]
 
@@ -175,7 +176,7 @@ def define_op(
 
     def enter(forward: Callable[..., Any]) -> Op:
         if name in OP_TABLE:
-            raise ValueError(f"an op named {name!r} is defined already")
+            raise ArgumentError(f"an op named {name!r} is defined already")
         op = Op(name, forward, infer, saves, random, template)
         OP_TABLE[name] = op
         return op

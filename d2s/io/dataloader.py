@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from d2s.errors import DTypeError
+from d2s.errors import ArgumentError, DTypeError
 from d2s.io import worker
 from d2s.io.collate import default_collate_fn, to_tensors
 from d2s.io.dataset import IterableDataset
@@ -78,16 +78,16 @@ class DataLoader:
         multiprocessing_context: str | None = None,
     ) -> None:
         if num_workers < 0:
-            raise ValueError(f"num_workers must not be negative, got {num_workers}")
+            raise ArgumentError(f"num_workers must not be negative, got {num_workers}")
         if prefetch_factor < 1:
-            raise ValueError(f"prefetch_factor must be at least 1, got {prefetch_factor}")
+            raise ArgumentError(f"prefetch_factor must be at least 1, got {prefetch_factor}")
         if timeout < 0:
-            raise ValueError(f"timeout must not be negative, got {timeout}")
+            raise ArgumentError(f"timeout must not be negative, got {timeout}")
         is_stream = isinstance(dataset, IterableDataset)
         if is_stream and (shuffle or batch_sampler is not None):
-            raise ValueError("an IterableDataset is read in its own order: no shuffle and no batch_sampler")
+            raise ArgumentError("an IterableDataset is read in its own order: no shuffle and no batch_sampler")
         if batch_sampler is not None and (batch_size != 1 or shuffle or drop_last):
-            raise ValueError("batch_sampler goes in place of batch_size, shuffle and drop_last")
+            raise ArgumentError("batch_sampler goes in place of batch_size, shuffle and drop_last")
         if batch_sampler is None:
             source = range(sys.maxsize) if is_stream else dataset
             batch_sampler = BatchSampler(source, shuffle=shuffle, batch_size=batch_size, drop_last=drop_last)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
 from d2s.ops.random import generator as default_generator
 
 Item = TypeVar("Item")
@@ -17,10 +17,10 @@ class Dataset(Generic[Item]):
     """Examples by number: a subclass defines ``__getitem__(index)`` and ``__len__()``."""
 
     def __getitem__(self, index: int) -> Item:
-        raise NotImplementedError(f"{type(self).__name__} does not define __getitem__(index)")
+        raise NotSupportedError(f"{type(self).__name__} does not define __getitem__(index)", kind="N02")
 
     def __len__(self) -> int:
-        raise NotImplementedError(f"{type(self).__name__} does not define __len__()")
+        raise NotSupportedError(f"{type(self).__name__} does not define __len__()", kind="N02")
 
 
 class IterableDataset(Dataset[Item]):
@@ -30,7 +30,7 @@ class IterableDataset(Dataset[Item]):
     """
 
     def __iter__(self) -> Iterator[Item]:
-        raise NotImplementedError(f"{type(self).__name__} does not define __iter__()")
+        raise NotSupportedError(f"{type(self).__name__} does not define __iter__()", kind="N02")
 
     def __getitem__(self, index: int) -> Item:
         raise DTypeError("an IterableDataset has no examples by number, only __iter__()")
@@ -103,7 +103,7 @@ def random_split(dataset: Dataset[Item], lengths: Sequence[float], generator: An
         for place in range(total - int(sum(sizes))):
             sizes[place % len(fractions)] += 1
     if sum(sizes) != total:
-        raise ValueError(f"the lengths {list(lengths)} add up to {sum(sizes)}, the data set has {total} examples")
+        raise ArgumentError(f"the lengths {list(lengths)} add up to {sum(sizes)}, the data set has {total} examples")
     order = (generator or default_generator()).permutation(total).tolist()
     ends = list(itertools.accumulate(int(size) for size in sizes))
     return [Subset(dataset, order[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any
 
+from d2s.errors import ArgumentError, NotSupportedError
 from d2s.ops.random import generator as default_generator
 
 
@@ -15,7 +16,7 @@ class Sampler:
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
-        raise NotImplementedError(f"{type(self).__name__} does not define __iter__()")
+        raise NotSupportedError(f"{type(self).__name__} does not define __iter__()", kind="N02")
 
 
 class SequenceSampler(Sampler):
@@ -60,9 +61,9 @@ class RandomSampler(Sampler):
     ) -> None:
         super().__init__(data_source)
         if num_samples is not None and num_samples < 1:
-            raise ValueError(f"num_samples must be positive, got {num_samples}")
+            raise ArgumentError(f"num_samples must be positive, got {num_samples}")
         if num_samples is not None and not replacement and num_samples > len(data_source):
-            raise ValueError(f"cannot draw {num_samples} of {len(data_source)} examples without replacement")
+            raise ArgumentError(f"cannot draw {num_samples} of {len(data_source)} examples without replacement")
         self.replacement = replacement
         self.num_samples = num_samples
         self.generator = generator
@@ -111,11 +112,11 @@ class BatchSampler:
         drop_last: bool = False,
     ) -> None:
         if (dataset is None) == (sampler is None):
-            raise ValueError("BatchSampler needs either a dataset or a sampler")
+            raise ArgumentError("BatchSampler needs either a dataset or a sampler")
         if sampler is not None and shuffle:
-            raise ValueError("shuffle=True needs a dataset: a sampler has its own order")
+            raise ArgumentError("shuffle=True needs a dataset: a sampler has its own order")
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise ValueError(f"batch_size must be a positive integer, got {batch_size!r}")
+            raise ArgumentError(f"batch_size must be a positive integer, got {batch_size!r}")
         if sampler is None:
             assert dataset is not None
             sampler = RandomSampler(dataset) if shuffle else SequenceSampler(dataset)

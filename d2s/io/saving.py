@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from d2s.eager.tensor import Tensor
-from d2s.errors import DTypeError
+from d2s.errors import ArgumentError, DTypeError
 
 __all__ = ["load", "save"]
 
@@ -79,11 +79,11 @@ def load(path: str | os.PathLike[str] | IO[bytes], return_numpy: bool = False) -
 
 def _read(file: IO[bytes], name: str, return_numpy: bool) -> Any:
     if file.read(len(HEADER)) != HEADER:
-        raise ValueError(f"{name} was not written by d2s.save")
+        raise ArgumentError(f"{name} was not written by d2s.save", kind="A02")
     try:
         return _Unpickler(file, return_numpy).load()
     except (pickle.UnpicklingError, EOFError, IndexError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        raise ValueError(f"{name} is damaged: {error}") from error
+        raise ArgumentError(f"{name} is damaged: {error}", kind="A02") from error
 
 
 @contextlib.contextmanager

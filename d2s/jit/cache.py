@@ -10,6 +10,7 @@ from typing import Any
 
 from d2s.core.interpreter import state
 from d2s.core.spec import default_dtype
+from d2s.errors import ArgumentError
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.fallback import EagerCall
 from d2s.jit.generality import Generality
@@ -37,7 +38,7 @@ def set_cache_size(programs: int) -> None:
     """
     global _size
     if programs < 1:
-        raise ValueError(f"a function keeps at least one Program, got set_cache_size({programs})")
+        raise ArgumentError(f"a function keeps at least one Program, got set_cache_size({programs})")
     _size = int(programs)
 
 

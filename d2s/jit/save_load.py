@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.errors import D2SError, DTypeError, GuardError, ProgramError
+from d2s.errors import ArgumentError, D2SError, DTypeError, GuardError, ProgramError
 from d2s.jit.function import StaticFunction
 from d2s.jit.loaded import LoadedLayer
 from d2s.jit.pruning import without_hooks
@@ -111,11 +111,11 @@ def load(path: str | os.PathLike[str]) -> LoadedLayer:
         with zipfile.ZipFile(name) as archive:
             described = json.loads(archive.read("program.json"))
             if described["format"] != FORMAT:
-                raise ValueError(f"{name} has the format {described['format']!r}, expected {FORMAT!r}")
+                raise ArgumentError(f"{name} has the format {described['format']!r}, expected {FORMAT!r}", kind="A02")
             arrays = [_read_array(archive, number) for number in range(described["arrays"])]
         return LoadedLayer(described, Reader(arrays))
     except (zipfile.BadZipFile, KeyError, IndexError, TypeError, AttributeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{name} was not written by d2s.jit.save, or is damaged: {error}") from error
+        raise ArgumentError(f"{name} was not written by d2s.jit.save, or is damaged: {error}", kind="A02") from error
 
 
 # --- what to trace -------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import logging
 import sys
 from types import FunctionType
 
+from d2s.errors import ArgumentError
 from d2s.operators import conversion
 from d2s.transpiler.convert import JIT_PASSES, prepare
 
@@ -31,7 +32,7 @@ def set_code_level(level: int = 100, also_to_stdout: bool = False) -> None:
         If `level` is negative or no int.
     """
     if isinstance(level, bool) or not isinstance(level, int) or level < 0:
-        raise ValueError(f"set_code_level() needs an int that is not negative, got {level!r}")
+        raise ArgumentError(f"set_code_level() needs an int that is not negative, got {level!r}")
     passes = JIT_PASSES[:level]
 
     def show(function: FunctionType) -> None:
@@ -62,7 +63,7 @@ def set_verbosity(level: int = 0, also_to_stdout: bool = False) -> None:
         If `level` is negative or no int.
     """
     if isinstance(level, bool) or not isinstance(level, int) or level < 0:
-        raise ValueError(f"set_verbosity() needs an int that is not negative, got {level!r}")
+        raise ArgumentError(f"set_verbosity() needs an int that is not negative, got {level!r}")
     while _handlers:
         logger.removeHandler(_handlers.pop())
     logger.setLevel([logging.NOTSET, logging.INFO, logging.DEBUG][min(level, 2)])

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from d2s.eager.tensor import Tensor
+from d2s.errors import ArgumentError
 
 __all__ = ["ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"]
 
@@ -51,7 +52,7 @@ class ClipGradByValue(ClipGrad):
         self.max = float(max)
         self.min = -self.max if min is None else float(min)
         if self.min >= self.max:
-            raise ValueError(f"max must be above min, got max={self.max} and min={self.min}")
+            raise ArgumentError(f"max must be above min, got max={self.max} and min={self.min}")
 
     def clip(self, grads: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         return [np.clip(grad, self.min, self.max) for grad in grads]
@@ -90,5 +91,5 @@ def _square_sum(grad: np.ndarray[Any, Any]) -> float:
 
 def _positive(clip_norm: float) -> float:
     if not clip_norm > 0:
-        raise ValueError(f"clip_norm must be positive, got {clip_norm}")
+        raise ArgumentError(f"clip_norm must be positive, got {clip_norm}")
     return float(clip_norm)

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from d2s.errors import DTypeError
 from d2s.nn.layer import Layer
 from d2s.nn.parameter import Parameter
 from d2s.nn.structure import STRUCTURE
@@ -106,7 +107,7 @@ class LayerList(Layer):
     def insert(self, index: int, sublayer: Layer) -> None:
         """Put a layer before the one at `index`."""
         if not isinstance(sublayer, Layer):
-            raise TypeError(f"a LayerList holds Layers, got {type(sublayer).__name__}")
+            raise DTypeError(f"a LayerList holds Layers, got {type(sublayer).__name__}")
         layers: list[Any] = list(self._sub_layers.values())
         layers.insert(_position(index, len(layers), extra=1), sublayer)
         self._refill(layers)

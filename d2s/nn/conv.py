@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from d2s.errors import ArgumentError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Normal
 from d2s.nn.layer import Layer
@@ -57,7 +58,8 @@ class Conv2D(Layer):
     ) -> None:
         super().__init__()
         if in_channels % groups or out_channels % groups:
-            raise ValueError(f"groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}")
+            raise ArgumentError(
+                f"groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}")
         kernel = [kernel_size, kernel_size] if isinstance(kernel_size, int) else list(kernel_size)
         self._in_channels, self._out_channels, self._kernel_size = in_channels, out_channels, kernel
         self._stride, self._padding, self._dilation = stride, padding, dilation

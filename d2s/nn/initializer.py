@@ -11,7 +11,7 @@ import numpy as np
 from d2s.core.arrays import as_array
 from d2s.core.spec import DType
 from d2s.eager.tensor import Tensor
-from d2s.errors import ShapeError
+from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.random import generator
 
 __all__ = [
@@ -129,7 +129,7 @@ class _Kaiming(Initializer):
         mode: str = "fan_in",
     ) -> None:
         if mode not in ("fan_in", "fan_out"):
-            raise ValueError(f"mode must be 'fan_in' or 'fan_out', got {mode!r}")
+            raise ArgumentError(f"mode must be 'fan_in' or 'fan_out', got {mode!r}")
         self.fan_in, self.mode = fan_in, mode
         self.gain = calculate_gain(nonlinearity, negative_slope)
 
@@ -189,5 +189,5 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         "selu": 0.75,
     }
     if nonlinearity not in gains:
-        raise ValueError(f"no gain is known for {nonlinearity!r}; known are {', '.join(gains)}")
+        raise ArgumentError(f"no gain is known for {nonlinearity!r}; known are {', '.join(gains)}")
     return gains[nonlinearity]

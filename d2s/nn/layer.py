@@ -12,7 +12,7 @@ from d2s.core.interpreter import current_interpreter
 from d2s.core.spec import as_dtype, default_dtype, is_floating
 from d2s.device import check_device
 from d2s.eager.tensor import Tensor
-from d2s.errors import DTypeError
+from d2s.errors import DTypeError, NotSupportedError
 from d2s.nn import layer_state
 from d2s.nn.layer_hooks import ForwardHook, ForwardHooks, LayerHookHandle, add_hook, call_with_hooks
 from d2s.nn.structure import STRUCTURE, unique_name
@@ -56,7 +56,7 @@ class Layer(LayerTree):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Compute the outputs; every subclass defines this."""
-        raise NotImplementedError(f"{type(self).__name__} does not define forward()")
+        raise NotSupportedError(f"{type(self).__name__} does not define forward()", kind="N02")
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
         stage = getattr(current_interpreter(), "call_layer", None)

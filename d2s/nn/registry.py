@@ -103,13 +103,13 @@ class LayerRegistry:
 
     def _replace(self, registry: str, name: str, value: Any, kind: type, what: str, wanted: str) -> None:
         if value is not None and not isinstance(value, kind):
-            raise TypeError(f"{what} {name!r} can be set to {wanted} or None, not to {type(value).__name__}")
+            raise DTypeError(f"{what} {name!r} can be set to {wanted} or None, not to {type(value).__name__}")
         self.__dict__[registry][name] = value
         STRUCTURE.changed()
 
     def _check_name(self, name: str, registry: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"the name must be a string, got {type(name).__name__}")
+            raise DTypeError(f"the name must be a string, got {type(name).__name__}")
         if not name or "." in name:
             raise KeyError(f"the name must not be empty or contain a dot, got {name!r}")
         if name not in self.__dict__[registry] and hasattr(self, name):
@@ -179,7 +179,7 @@ class LayerRegistry:
         """
         self._check_name(name, "_parameters")
         if parameter is not None and not isinstance(parameter, Parameter):
-            raise TypeError(f"parameter {name!r} must be a Parameter or None, got {type(parameter).__name__}")
+            raise DTypeError(f"parameter {name!r} must be a Parameter or None, got {type(parameter).__name__}")
         self._register("_parameters", name, parameter)
         return parameter
 
@@ -187,7 +187,7 @@ class LayerRegistry:
         """Register `sublayer` under `name`; errors as `add_parameter`."""
         self._check_name(name, "_sub_layers")
         if sublayer is not None and not isinstance(sublayer, LayerRegistry):
-            raise TypeError(f"sublayer {name!r} must be a Layer or None, got {type(sublayer).__name__}")
+            raise DTypeError(f"sublayer {name!r} must be a Layer or None, got {type(sublayer).__name__}")
         self._register("_sub_layers", name, sublayer)
         return sublayer
 
@@ -205,7 +205,7 @@ class LayerRegistry:
         """
         self._check_name(name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"buffer {name!r} must be a Tensor or None, got {type(tensor).__name__}")
+            raise DTypeError(f"buffer {name!r} must be a Tensor or None, got {type(tensor).__name__}")
         self._register("_buffers", name, tensor)
         if persistable:
             self._non_persistable_buffers.discard(name)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import bind
+from d2s.errors import NotSupportedError
 from d2s.ops.annotations import Tensor
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal, greater_than
@@ -161,7 +162,7 @@ def scale(
 ) -> Tensor:
     """``scale * x + bias``, or ``scale * (x + bias)``, in the dtype of `x`; `act` must be None."""
     if act is not None:
-        raise NotImplementedError(f"scale with act={act!r} is not supported: apply it to the result")
+        raise NotSupportedError(f"scale with act={act!r} is not supported: apply it to the result")
     if bias == 0:
         result = multiply(x, scale)
     else:

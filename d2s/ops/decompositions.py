@@ -9,7 +9,7 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, Size, TensorSpec
-from d2s.errors import ShapeError
+from d2s.errors import NotSupportedError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.diagonals import diag_embed, tril
 from d2s.ops.inverses import check_matrices, solve_op, transposed
@@ -129,7 +129,7 @@ def eigh(x: Tensor, UPLO: str = "L", name: str | None = None) -> tuple[Tensor, T
 def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> tuple[Tensor, Tensor]:
     """Orthonormal columns `q` and an upper triangle `r` with ``q @ r = x``; `mode` must be "reduced"."""
     if mode != "reduced":
-        raise NotImplementedError(f"qr supports mode 'reduced', got {mode!r}")
+        raise NotSupportedError(f"qr supports mode 'reduced', got {mode!r}")
     q, r = bind(qr_op, floating(x))
     return q, r
 
@@ -137,6 +137,6 @@ def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> tuple[Tenso
 def svd(x: Tensor, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """`u`, `s`, `vh` with ``u * s @ vh = x``, singular values descending; `full_matrices` must be False."""
     if full_matrices:
-        raise NotImplementedError("svd supports full_matrices=False only")
+        raise NotSupportedError("svd supports full_matrices=False only")
     u, s, vh = bind(svd_op, floating(x))
     return u, s, vh

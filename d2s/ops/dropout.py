@@ -9,6 +9,7 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import DType, Shape, TensorSpec
+from d2s.errors import ArgumentError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import axis_indices
 from d2s.ops.random import generator
@@ -56,9 +57,9 @@ def dropout(
         If `p` is no probability or `mode` another word.
     """
     if not 0 <= p <= 1:
-        raise ValueError(f"the probability p of dropout must lie in [0, 1], got {p}")
+        raise ArgumentError(f"the probability p of dropout must lie in [0, 1], got {p}")
     if mode not in ("upscale_in_train", "downscale_in_infer"):
-        raise ValueError(f"mode must be 'upscale_in_train' or 'downscale_in_infer', got {mode!r}")
+        raise ArgumentError(f"mode must be 'upscale_in_train' or 'downscale_in_infer', got {mode!r}")
     upscales = mode == "upscale_in_train"
     if not training:
         return x if upscales else x * (1 - p)

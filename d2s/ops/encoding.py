@@ -9,7 +9,7 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import DType, Size, TensorSpec, as_dtype, default_dtype
-from d2s.errors import DTypeError, IndexOutOfRangeError
+from d2s.errors import DTypeError, IndexOutOfRangeError, NotSupportedError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import size_argument
 from d2s.ops.casting import cast
@@ -111,7 +111,7 @@ def embedding(
         If an element is no class.
     """
     if max_norm is not None or scale_grad_by_freq:
-        raise NotImplementedError("embedding supports neither max_norm nor scale_grad_by_freq")
+        raise NotSupportedError("embedding supports neither max_norm nor scale_grad_by_freq")
     rows = bind(take_op, weight, bind(class_index_op, x, classes=weight.shape[0]), axis=0)
     if padding_idx is None:
         return rows

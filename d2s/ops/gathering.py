@@ -9,7 +9,7 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Shape, TensorSpec, broadcast_shapes
-from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
+from d2s.errors import DTypeError, IndexOutOfRangeError, NotSupportedError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import axis_index, shape_argument, size_argument
 from d2s.ops.creation import assign
@@ -195,7 +195,7 @@ def put_along_axis(
         For other ways to reduce.
     """
     if reduce not in ("assign", "add"):
-        raise NotImplementedError(f"put_along_axis can 'assign' or 'add', got reduce={reduce!r}")
+        raise NotSupportedError(f"put_along_axis can 'assign' or 'add', got reduce={reduce!r}")
     place = axis_index(axis, arr.ndim)
     sizes = list(indices.shape)
     if broadcast:

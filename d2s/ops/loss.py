@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from d2s.core.interpreter import bind
-from d2s.errors import ShapeError
+from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.activation import log_sigmoid
 from d2s.ops.annotations import Tensor
 from d2s.ops.arithmetic import maximum, subtract
@@ -37,7 +37,7 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
         return sum(loss)
     if reduction == "none":
         return loss
-    raise ValueError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
+    raise ArgumentError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
 
 
 def cross_entropy(

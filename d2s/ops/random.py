@@ -9,7 +9,7 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import DType, Shape, Size, TensorSpec, as_dtype, default_dtype, is_floating
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import shape_argument, size_argument
 from d2s.ops.promotion import floating
@@ -188,7 +188,7 @@ def randint(low: Any = 0, high: Any = None, shape: Any = (1,), dtype: Any = None
     """
     first, end = (0, low) if high is None else (low, high)
     if first >= end:
-        raise ValueError(f"randint needs low < high, got {first} and {end}")
+        raise ArgumentError(f"randint needs low < high, got {first} and {end}")
     wanted = as_dtype("int64" if dtype is None else dtype)
     return bind(randint_op, shape=shape_argument(shape), dtype=wanted, low=int(first), high=int(end))
 

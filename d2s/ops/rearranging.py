@@ -10,7 +10,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase, bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, TensorSpec
-from d2s.errors import ShapeError
+from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import axis_index, axis_indices, integers, size_argument
 from d2s.ops.gathering import index_select
@@ -203,7 +203,7 @@ def pad(
         If `mode` is another word.
     """
     if mode != "constant" and mode not in _BORDER_INDEX:
-        raise ValueError(f"mode must be 'constant', {', '.join(map(repr, _BORDER_INDEX))}, got {mode!r}")
+        raise ArgumentError(f"mode must be 'constant', {', '.join(map(repr, _BORDER_INDEX))}, got {mode!r}")
     widths = _border_widths(pad, x, data_format, pad_from_left_axis)
     if mode == "constant":
         inner = tuple(slice(max(0, -before), None if after >= 0 else after) for before, after in widths)

@@ -10,7 +10,7 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
-from d2s.errors import DTypeError
+from d2s.errors import ArgumentError, DTypeError
 from d2s.ops.annotations import Array, Axis, Tensor, add_reduce
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
@@ -208,7 +208,7 @@ def quantile(
     if isinstance(q, list | tuple):
         return stack([quantile(x, share, axis, keepdim, interpolation) for share in q])
     if not 0 <= q <= 1:
-        raise ValueError(f"quantile needs shares in [0, 1], got {q}")
+        raise ArgumentError(f"quantile needs shares in [0, 1], got {q}")
     x = floating(x)
     ndim = x.ndim
     if axis is None:
@@ -227,7 +227,7 @@ def quantile(
         "nearest": round(position) - below,
     }
     if interpolation not in weights:
-        raise ValueError(f"interpolation must be one of {', '.join(weights)}, got {interpolation!r}")
+        raise ArgumentError(f"interpolation must be one of {', '.join(weights)}, got {interpolation!r}")
     share = weights[interpolation]
     low, high = (index_select(ordered, np.asarray([at]), place) for at in (below, above))
     found = low * (1 - share) + high * share if 0 < share < 1 else high if share else low

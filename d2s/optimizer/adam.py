@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from d2s.eager.tensor import Tensor
+from d2s.errors import ArgumentError
 from d2s.optimizer.lr import LRScheduler
 from d2s.optimizer.optimizer import Array, Optimizer
 
@@ -52,9 +53,9 @@ class Adam(Optimizer):
     ) -> None:
         for label, beta in (("beta1", beta1), ("beta2", beta2)):
             if not 0 <= beta < 1:
-                raise ValueError(f"{label} must be in [0, 1), got {beta}")
+                raise ArgumentError(f"{label} must be in [0, 1), got {beta}")
         if epsilon < 0:
-            raise ValueError(f"epsilon must not be negative, got {epsilon}")
+            raise ArgumentError(f"epsilon must not be negative, got {epsilon}")
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
         self._beta1, self._beta2, self._epsilon = beta1, beta2, epsilon
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from d2s.errors import DTypeError
+from d2s.errors import ArgumentError, DTypeError
 
 __all__ = [
     "CosineAnnealingDecay",
@@ -42,7 +42,7 @@ class LRScheduler:
         if isinstance(learning_rate, bool) or not isinstance(learning_rate, int | float):
             raise DTypeError(f"the learning rate must be a number, got {type(learning_rate).__name__}")
         if learning_rate < 0:
-            raise ValueError(f"the learning rate must not be negative, got {learning_rate}")
+            raise ArgumentError(f"the learning rate must not be negative, got {learning_rate}")
         self.base_lr = float(learning_rate)
         self.last_lr = self.base_lr
         self.last_epoch = last_epoch
@@ -92,7 +92,7 @@ class StepDecay(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if step_size < 1:
-            raise ValueError(f"step_size must be at least 1, got {step_size}")
+            raise ArgumentError(f"step_size must be at least 1, got {step_size}")
         self.step_size, self.gamma = step_size, gamma
         super().__init__(learning_rate, last_epoch, verbose)
 
@@ -123,7 +123,7 @@ class CosineAnnealingDecay(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if T_max < 1:
-            raise ValueError(f"T_max must be at least 1, got {T_max}")
+            raise ArgumentError(f"T_max must be at least 1, got {T_max}")
         self.T_max, self.eta_min = T_max, float(eta_min)
         super().__init__(learning_rate, last_epoch, verbose)
 
@@ -171,9 +171,9 @@ class LinearWarmup(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if warmup_steps < 1:
-            raise ValueError(f"warmup_steps must be at least 1, got {warmup_steps}")
+            raise ArgumentError(f"warmup_steps must be at least 1, got {warmup_steps}")
         if end_lr <= start_lr:
-            raise ValueError(f"end_lr must be above start_lr, got {end_lr} and {start_lr}")
+            raise ArgumentError(f"end_lr must be above start_lr, got {end_lr} and {start_lr}")
         self.learning_rate = learning_rate
         self.warmup_steps = warmup_steps
         self.start_lr, self.end_lr = start_lr, end_lr

@@ -9,7 +9,7 @@ import numpy as np
 
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import write_data
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.optimizer.lr import LRScheduler
 from d2s.optimizer.writing import target_of
 
@@ -56,12 +56,12 @@ class Optimizer:
             raise DTypeError("an optimizer needs the list of its parameters", advice="Pass layer.parameters().")
         self._parameters: list[Any] = list(parameters)
         if not self._parameters:
-            raise ValueError("an optimizer needs at least one parameter, got an empty list")
+            raise ArgumentError("an optimizer needs at least one parameter, got an empty list")
         for param in self._parameters:
             if not isinstance(param, Tensor):
                 raise DTypeError(f"an optimizer changes tensors, got {type(param).__name__}")
         if len({id(param) for param in self._parameters}) < len(self._parameters):
-            raise ValueError("a parameter is in the list of the optimizer twice")
+            raise ArgumentError("a parameter is in the list of the optimizer twice")
         if weight_decay is not None and not isinstance(weight_decay, int | float):
             raise DTypeError(f"weight_decay must be a number or None, got {type(weight_decay).__name__}")
         if grad_clip is not None and not callable(grad_clip):

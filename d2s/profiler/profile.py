@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from d2s.drawing.table import table
-from d2s.errors import Location
+from d2s.errors import ArgumentError, Location
 from d2s.watching.operators import Ran, watched
 
 _MODES = {False: "eager", True: "static"}
@@ -182,7 +182,7 @@ class Profiler:
             "line" or "operator".
         """
         if by not in ("line", "operator"):
-            raise ValueError(f"by is 'line' or 'operator', got {by!r}")
+            raise ArgumentError(f"by is 'line' or 'operator', got {by!r}")
         totals: dict[Any, Total] = self.by_line() if by == "line" else self.by_operator()
         spent = sum(total.time for total in totals.values())
         rows = []
@@ -210,7 +210,7 @@ class Profiler:
             Only "json".
         """
         if format != "json":
-            raise ValueError(f"the format of a trace is 'json', got {format!r}")
+            raise ArgumentError(f"the format of a trace is 'json', got {format!r}")
         threads = {"eager": 1, "static": 2, "": 3}
         entries: list[dict[str, Any]] = [
             {"name": "thread_name", "ph": "M", "pid": 1, "tid": number, "args": {"name": mode or "scopes"}}

@@ -9,7 +9,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import DType, TensorSpec, as_dtype
-from d2s.errors import ShapeError
+from d2s.errors import DTypeError, ShapeError
 from d2s.static.graph import sizes_of
 
 
@@ -59,7 +59,7 @@ class InputSpec:
     def batch(self, batch_size: int | None) -> InputSpec:
         """Put an axis of this size in front.  Changes this spec and returns it, as in Paddle."""
         if isinstance(batch_size, bool) or not (batch_size is None or isinstance(batch_size, int)):
-            raise TypeError(f"batch_size must be an int or None, got {type(batch_size).__name__}")
+            raise DTypeError(f"batch_size must be an int or None, got {type(batch_size).__name__}")
         self.shape = (*InputSpec([batch_size]).shape, *self.shape)
         return self
 

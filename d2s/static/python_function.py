@@ -50,7 +50,7 @@ def py_func(
     """
     for function in (func, *([] if backward_func is None else [backward_func])):
         if not callable(function):
-            raise TypeError(f"py_func needs a function, got {type(function).__name__}")
+            raise DTypeError(f"py_func needs a function, got {type(function).__name__}")
     inputs, outputs = _variables(x, "x"), _variables(out, "out")
     skipped = _variables(skip_vars_in_backward_input, "skip_vars_in_backward_input")
     if not inputs and not outputs:

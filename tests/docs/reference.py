@@ -26,7 +26,12 @@ FOLDER = ROOT / "docs" / "reference"
 PAGES = {
     "d2s": (["d2s"], "Names of `d2s` itself; import it as `paddle`. Functions on tensors are in [ops](ops.md)."),
     "tensor": ([], "The class of all tensors."),
-    "ops": (["d2s.ops"], "Functions on tensors; all are names of `d2s`. Most are methods of `Tensor` too."),
+    "ops": (
+        ["d2s.ops"],
+        "Functions on tensors; all are names of `d2s`. Most are methods of `Tensor` too.\n\nBesides the errors that "
+        "are listed: `ShapeError` where shapes do not fit, `DTypeError` where a dtype or a kind of argument does not, "
+        "`IndexOutOfRangeError` where there is no such axis or element; see [Errors](../errors.md).",
+    ),
     "nn": (["d2s.nn"], "Layers, losses and what they are made of."),
     "functional": (["d2s.nn.functional"], "The functions behind the Layers."),
     "initializer": (["d2s.nn.initializer"], "First values of parameters."),
@@ -79,7 +84,8 @@ def pages() -> dict[str, str]:
 
 
 def _index() -> str:
-    rows = "\n".join(f"* [{_title(page)}]({page}.md): {_plain(words)}" for page, (_, words) in PAGES.items())
+    firsts = {page: _plain(words.partition("\n")[0]) for page, (_, words) in PAGES.items()}
+    rows = "\n".join(f"* [{_title(page)}]({page}.md): {first}" for page, first in firsts.items())
     return (
         "# Reference\n\nAll public names with their signatures, arguments and errors. These pages are made from the "
         f"docstrings by `python -m tests.docs`.\n\n{rows}\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import pytest
 
 import d2s
 from d2s.playground.running import run_request
+from d2s.playground.worker import answer_to
+
+Ask = Callable[..., dict[str, Any]]
 
 HOOK = """import d2s as paddle
 
@@ -22,11 +26,24 @@ def f(x):
 """
 
 
-def answer(program: str, inputs: str = "x = [2.0]", target: str = "", seconds: float = 60) -> dict[str, Any]:
-    return run_request(program, inputs, target, seconds)
+@pytest.fixture
+def answer(tmp_path: Path) -> Ask:
+    """What the process behind a request answers, asked in this one."""
+    file = tmp_path / "program.py"
+
+    def ask(program: str, inputs: str = "x = [2.0]", target: str = "") -> dict[str, Any]:
+        file.write_text(program, encoding="utf-8")
+        return answer_to(program, str(file), {"inputs": inputs, "target": target})
+
+    return ask
 
 
-def test_a_hook_in_both_modes() -> None:
+def run(program: str, seconds: float = 60) -> dict[str, Any]:
+    """What a request answers, in a process of its own."""
+    return run_request(program, "x = [2.0]", "", seconds)
+
+
+def test_a_hook_in_both_modes(answer: Ask) -> None:
     found = answer(HOOK)
     call = {"name": "<lambda>", "line": 6, "given": "[3.]", "result": "[4.]"}
     for mode in ("eager", "static"):
@@ -42,7 +59,7 @@ def test_a_hook_in_both_modes() -> None:
     assert (found["target"], found["names"]) == ("f", ["f"])
 
 
-def test_layers_and_random_inputs() -> None:
+def test_layers_and_random_inputs(answer: Ask) -> None:
     program = """
 from d2s import nn
 
@@ -67,13 +84,13 @@ net = Net()
     assert answer(program, "x = [1, 2]", "unused")["static"]["outputs"] == [["result", "int64[2] [1, 2]"]]
 
 
-def test_each_mode_begins_with_the_program_as_it_was_written() -> None:
+def test_each_mode_begins_with_the_program_as_it_was_written(answer: Ask) -> None:
     found = answer("seen = []\n\ndef f(x):\n    seen.append(1)\n    print(len(seen))\n    return x * len(seen)\n")
     assert found["eager"]["printed"] == found["static"]["printed"] == "1\n"
     assert found["differences"] == []
 
 
-def test_what_differs_is_said() -> None:
+def test_what_differs_is_said(answer: Ask) -> None:
     found = answer("import d2s\n\ndef f(x):\n    return x * 2 if d2s.in_dynamic_mode() else x * 3\n")
     assert found["differences"] == ["result", "x.grad"]
 
@@ -89,14 +106,16 @@ def test_what_differs_is_said() -> None:
         ("def f(x):\n    return x\n", "\nx = nothing", "inputs", 2, "x: NameError"),
     ],
 )
-def test_errors_before_the_call(program: str, inputs: str, where: str, line: int | None, words: str) -> None:
+def test_errors_before_the_call(
+    answer: Ask, program: str, inputs: str, where: str, line: int | None, words: str
+) -> None:
     found = answer(program, inputs)
     error = found.get("error") or found["eager"]["error"]
     assert (error["where"], error["line"]) == (where, line)
     assert words in error["message"]
 
 
-def test_errors_of_the_function_have_its_line() -> None:
+def test_errors_of_the_function_have_its_line(answer: Ask) -> None:
     found = answer("import d2s\n\ndef f(x):\n    y = x * 2\n    return y @ d2s.ones([3, 2])\n")
     for mode in ("eager", "static"):
         error = found[mode]["error"]
@@ -105,7 +124,7 @@ def test_errors_of_the_function_have_its_line() -> None:
     assert found["differences"] == []
 
 
-def test_a_refusal_says_what_to_do() -> None:
+def test_a_refusal_says_what_to_do(answer: Ask) -> None:
     program = """def f(x):
     parts = []
     while x.sum() > 1:
@@ -125,12 +144,12 @@ def test_a_refusal_says_what_to_do() -> None:
 
 
 def test_the_folder_of_the_run_is_not_shown() -> None:
-    found = answer("def f(x):\n    raise ValueError(__file__)\n")
+    found = run("def f(x):\n    raise ValueError(__file__)\n")
     assert found["eager"]["error"]["message"] == "ValueError: program.py"
-    assert "d2s-playground" not in str(answer(HOOK))
+    assert "d2s-playground" not in str(run(HOOK))
 
 
-def test_markup_in_a_program_is_shown_as_text() -> None:
+def test_markup_in_a_program_is_shown_as_text(answer: Ask) -> None:
     found = answer('def f(x):\n    name = "<img src=x onerror=alert(1)>"\n    print(name)\n    return x\n')
     assert "<img" not in found["code"] + found["picture"]
     assert "&lt;img" in found["code"]
@@ -138,8 +157,8 @@ def test_markup_in_a_program_is_shown_as_text() -> None:
 
 def test_a_program_that_does_not_end_is_stopped() -> None:
     begin = time.monotonic()
-    found = answer("def f(x):\n    while True:\n        pass\n", seconds=3)
-    assert found["error"]["message"] == "The program was stopped after 3 s."
+    found = run("def f(x):\n    while True:\n        pass\n", seconds=1.5)
+    assert found["error"]["message"] == "The program was stopped after 1.5 s."
     assert time.monotonic() - begin < 30
 
 
@@ -147,29 +166,29 @@ def test_what_a_program_has_started_ends_with_it(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     program = f"""
 import subprocess, sys
-started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(4); open({str(mark)!r}, 'w')"])
+started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(2.5); open({str(mark)!r}, 'w')"])
 
 def f(x):
     while True:
         pass
 """
-    assert "stopped" in answer(program, seconds=2)["error"]["message"]
-    time.sleep(3)
+    assert "stopped" in run(program, seconds=1.5)["error"]["message"]
+    time.sleep(2)
     assert not mark.exists()
 
 
 @pytest.mark.parametrize("ending", ["import os; os._exit(3)", "raise SystemExit(3)"])
 def test_a_program_that_ends_its_process_is_told(ending: str) -> None:
-    found = answer(f"def f(x):\n    {ending}\n")
+    found = run(f"def f(x):\n    {ending}\n")
     assert found["error"]["message"] == "The program ended its process: exit status 3"
 
 
-def test_long_output_is_cut() -> None:
+def test_long_output_is_cut(answer: Ask) -> None:
     found = answer("def f(x):\n    print('x' * 100_000)\n    return x\n")
     assert len(found["static"]["printed"]) == 20_000
 
 
-def test_every_example_of_the_page_runs() -> None:
+def test_every_example_of_the_page_runs(answer: Ask) -> None:
     text = (Path(d2s.__file__).parent / "playground" / "page" / "examples.js").read_text(encoding="utf-8")
     examples = re.findall(r'\["([^"]+)", `(.*?)`, "((?:[^"\\]|\\.)*)"\]', text, re.DOTALL)
     assert len(examples) == 6
