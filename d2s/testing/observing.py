@@ -198,7 +198,11 @@ def _state(reach: Reach) -> Iterator[tuple[str, Seen]]:
     for name, value in reach.roots():
         if is_closed(value):
             yield name, Seen(text_of(value))
-    for path, thing in reach.objects():
+    for path, thing, again in reach.places():
+        if again is not None:
+            if not is_closed(thing):
+                yield path, Seen(f"the same object as {again}")
+            continue
         if isinstance(thing, Tensor):
             yield path, Seen(thing.data, "" if thing.stop_gradient else "requires a gradient")
         elif isinstance(thing, np.ndarray):

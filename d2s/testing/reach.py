@@ -109,15 +109,24 @@ class Reach:
 
     def objects(self) -> Iterator[tuple[str, Any]]:
         """Every object that can be reached, once, with the first path that was found."""
+        return ((path, thing) for path, thing, again in self.places() if again is None)
+
+    def places(self) -> Iterator[tuple[str, Any, str | None]]:
+        """Every path with its object and, if that was met before, the path it was met at.
+
+        Tuples have no identity that matters: two that are equal may be one object.
+        """
         pending = collections.deque(self.roots())
-        seen: set[int] = set()
+        seen: dict[int, str] = {}
+        kept: list[Any] = []
         while pending:
             path, thing = pending.popleft()
-            if id(thing) in seen:
-                continue
-            seen.add(id(thing))
-            yield path, thing
-            if not is_closed(thing):
+            again = seen.get(id(thing))
+            yield path, thing, again
+            if again is None and not is_closed(thing):
+                if not isinstance(thing, tuple | frozenset):
+                    seen[id(thing)] = path
+                    kept.append(thing)
                 pending.extend(parts_of(path, thing))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tomllib
@@ -13,9 +12,13 @@ import numpy as np
 import pytest
 
 import d2s
-from d2s.testing import assert_golden, golden_text
+
+# All that the inner sessions use: what they were the first to import would go with them.
+from d2s.testing import assert_golden, golden_text, modes, pytest_plugin, same  # noqa: F401
 
 ROOT = Path(__file__).parent.parent.parent
+
+pytest_plugins = ["pytester"]
 
 TESTS = """
 import pytest, d2s
@@ -44,23 +47,24 @@ def test_golden(golden):
 """
 
 
-def run(folder: Path, *options: str) -> str:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "d2s.testing.pytest_plugin", "-p", "no:cacheprovider",
-               "-p", "no:xdist", "--strict-markers", str(folder), *options]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=env, cwd=folder).stdout
+def run(pytester: pytest.Pytester, *options: str) -> str:
+    return str(pytester.runpytest_inprocess(
+        "-p", "d2s.testing.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:xdist", "--strict-markers", *options,
+    ).stdout)
 
 
-def test_marker_fixtures_and_golden_files(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(TESTS, encoding="utf-8")
-    missing = run(tmp_path)
+def test_marker_fixtures_and_golden_files(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=TESTS)
+    missing = run(pytester)
     assert "there is no golden file" in missing
     assert "1 failed, 7 passed" in missing
-    assert "8 passed" in run(tmp_path, "--d2s-update-golden")
-    assert (tmp_path / "golden" / "test_golden.txt").read_text() == "float32[2]\n  2.0, 4.0\n"
-    assert "return x * 2" in (tmp_path / "golden" / "test_golden-code.txt").read_text()
-    (tmp_path / "golden" / "test_golden.txt").write_text("float32[2]\n  2.0, 5.0\n")
-    wrong = run(tmp_path)
+    assert "8 passed" in run(pytester, "--d2s-update-golden")
+    folder = pytester.path / "golden"
+    assert (folder / "test_golden.txt").read_text() == "float32[2]\n  2.0, 4.0\n"
+    assert "return x * 2" in (folder / "test_golden-code.txt").read_text()
+    assert "8 passed" in run(pytester)
+    (folder / "test_golden.txt").write_text("float32[2]\n  2.0, 5.0\n")
+    wrong = run(pytester)
     assert "-  2.0, 5.0" in wrong
     assert "+  2.0, 4.0" in wrong
 

@@ -1,0 +1,65 @@
+"""`assert_same_in_both_modes` raises no false alarm on programs that are known to do the same; and training steps."""
+
+from __future__ import annotations
+
+import pytest
+
+import d2s
+from d2s.testing import ModesDiffer, assert_same_in_both_modes
+from tests.corpus.register import PROGRAMS
+from tests.modes import test_corpus  # noqa: F401  (fills PROGRAMS)
+from tests.modes.harness import map_leaves
+
+# All of them pass; a part is enough for each day.
+SOME = sorted(name for name, found in PROGRAMS.items() if not found.is_refused)[::6]
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_programs_of_the_corpus(name: str) -> None:
+    found = PROGRAMS[name]
+    assert_same_in_both_modes(found.make(), *map_leaves(found.calls("tensor")[1], {}), calls=2)
+
+
+class Trainer:
+    def __init__(self) -> None:
+        self.net = d2s.nn.Sequential(d2s.nn.Linear(3, 4), d2s.nn.BatchNorm1D(4), d2s.nn.Tanh(), d2s.nn.Linear(4, 1))
+        self.optimizer = d2s.optimizer.Adam(learning_rate=0.01, parameters=self.net.parameters())
+        self.losses: list[float] = []
+        self.net[0].weight.register_hook(lambda g: g * 0.5)
+
+    def step(self, x, y):
+        loss = ((self.net(x) - y) ** 2).mean()
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.clear_grad()
+        self.losses.append(loss.item())
+        return loss.detach()
+
+
+def data():
+    d2s.seed(3)
+    return d2s.randn([5, 3]), d2s.randn([5, 1])
+
+
+def test_a_training_step_with_optimizer_and_hooks() -> None:
+    trainer = Trainer()
+    before = [parameter.numpy().tolist() for parameter in trainer.net.parameters()]
+    assert_same_in_both_modes(trainer.step, *data(), calls=4)
+    assert trainer.losses == []
+    assert [parameter.numpy().tolist() for parameter in trainer.net.parameters()] == before
+
+
+def test_a_training_step_that_forgets_the_optimizer(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = Trainer()
+    step = type(trainer.optimizer).step
+    calls = iter(range(100))
+
+    def forgets(self):
+        # Eager mode makes three calls and then static mode starts; the next ones are lost.
+        if next(calls) < 3:
+            step(self)
+
+    monkeypatch.setattr(type(trainer.optimizer), "step", forgets)
+    with pytest.raises(ModesDiffer) as raised:
+        assert_same_in_both_modes(trainer.step, *data())
+    assert "self.net" in str(raised.value)
