@@ -84,6 +84,7 @@ def _mermaid_members(group: Group, depth: int) -> Iterator[str]:
             yield f"{indent}{member.key}{left}{_mermaid_text('<br/>'.join(map(_no_markup, _lines(member))))}{right}"
         else:
             yield f"{indent}subgraph {member.key} [{_mermaid_text(_no_markup(_title(member)))}]"
+            yield f"{indent}  direction TB"
             yield from _mermaid_members(member, depth + 1)
             yield f"{indent}end"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -104,11 +105,12 @@ def _layers(items: Iterable[str], links: list[Link]) -> dict[str, int]:
 def _order(layers: list[list[Item]], above: dict[int, list[_Wish]], below: dict[int, list[_Wish]]) -> None:
     """Sort each layer by the mean place of the neighbours, downwards and upwards by turns, and keep the best."""
     best, fewest = [list(layer) for layer in layers], _crossings(layers, below)
+    places = {id(item): number for layer in layers for number, item in enumerate(layer)}
     for sweep in range(SWEEPS):
         neighbours = below if sweep % 2 else above
         for layer in reversed(layers) if sweep % 2 else layers:
-            places = {id(item): number for row in layers for number, item in enumerate(row)}
             layer.sort(key=_mean_place(places, neighbours))
+            places.update((id(item), number) for number, item in enumerate(layer))
         crossings = _crossings(layers, below)
         if crossings < fewest:
             best, fewest = [list(layer) for layer in layers], crossings
@@ -128,13 +130,16 @@ def _mean_place(places: dict[int, int], neighbours: dict[int, list[_Wish]]) -> C
 
 
 def _crossings(layers: list[list[Item]], below: dict[int, list[_Wish]]) -> int:
+    """How many pairs of edges cross: pairs whose lower ends are in the other order than their upper ends."""
     count = 0
     for layer, under in itertools.pairwise(layers):
         places = {id(item): number for number, item in enumerate(under)}
-        ends = [sorted(places[id(other)] for other, _ in below.get(id(item), ())) for item in layer]
-        for number, first in enumerate(ends):
-            for second in ends[number + 1 :]:
-                count += sum(one > other for one in first for other in second)
+        passed: list[int] = []
+        for item in layer:
+            ends = [places[id(other)] for other, _ in below.get(id(item), ())]
+            count += sum(len(passed) - bisect.bisect_right(passed, end) for end in ends)
+            for end in ends:
+                bisect.insort(passed, end)
     return count
 
 
