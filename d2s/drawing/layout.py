@@ -1,12 +1,14 @@
 """Where everything in a graph goes: layers from top to bottom, groups inside of groups.
 
 Each group is laid out by itself, innermost first, and is then one large box for the group around it.  An edge into
-a group enters it straight above its target; whoever builds the graph puts such targets (ports) into the first layer,
-and exits into the last.
+a group enters it straight above its target and leaves it straight below its source; therefore such targets are put
+into the first layer, and such sources, if nothing follows them, into the last.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from d2s.drawing.graph import Edge, Graph, Group, Node
@@ -86,6 +88,25 @@ class _Arrangement:
         self.graph = graph
         self.way: dict[str, tuple[str, ...]] = {}
         self._note_ways(graph.root, ())
+        # For each group: the edges between two of its members, by number and with the members; the members that edges
+        # enter from outside; those that they leave to outside.
+        self.inside: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
+        self.entered: dict[str, set[str]] = defaultdict(set)
+        self.left: dict[str, set[str]] = defaultdict(set)
+        for number, edge in enumerate(graph.edges):
+            self._sort(number, self.way[edge.source], self.way[edge.target])
+
+    def _sort(self, number: int, source: tuple[str, ...], target: tuple[str, ...]) -> None:
+        """Note an edge at the innermost group around both ends, and at those between that group and each end."""
+        common = 0
+        while common < min(len(source), len(target)) and source[common] == target[common]:
+            common += 1
+        if common < len(source) and common < len(target):
+            self.inside[source[common - 1]].append((number, source[common], target[common]))
+        for outer, member in itertools.pairwise(source[common:]):
+            self.left[outer].add(member)
+        for outer, member in itertools.pairwise(target[common:]):
+            self.entered[outer].add(member)
 
     def _note_ways(self, group: Group, above: tuple[str, ...]) -> None:
         """For every key, the keys of the groups around it and its own, outermost first."""
@@ -108,7 +129,6 @@ class _Arrangement:
 
     def group(self, group: Group) -> _Arranged:
         """Lay out the members of a group, then find the places of all that is in it."""
-        depth = len(self.way[group.key])
         inner: dict[str, _Arranged] = {}
         items: dict[str, Item] = {}
         for member in group.members:
@@ -118,16 +138,12 @@ class _Arrangement:
             else:
                 items[member.key] = Item(*size_of(member))
         links = []
-        for number, edge in enumerate(self.graph.edges):
-            source, target = self.way[edge.source], self.way[edge.target]
-            if len(source) > depth and len(target) > depth and source[:depth] == target[:depth] == self.way[group.key]:
-                one, other = source[depth], target[depth]
-                if one != other:
-                    links.append(Link(
-                        number, one, other, _offset(inner, one, edge.source), _offset(inner, other, edge.target)))
+        for number, one, other in self.inside[group.key]:
+            edge = self.graph.edges[number]
+            links.append(Link(number, one, other, _offset(inner, one, edge.source), _offset(inner, other, edge.target)))
         frame = 0.0 if group.kind == "root" else PADDING
         header = 0.0 if group.kind == "root" else HEADER
-        width, height, bends = place(items, links)
+        width, height, bends = place(items, links, self.entered[group.key], self.left[group.key])
         # Small type beside a title needs its own room.
         width = max(width, len(group.title) * CHARACTER + len(group.place) * SMALL + 12 - frame)
         result = _Arranged(width + 2 * frame, height + 2 * frame + header * 0.7)

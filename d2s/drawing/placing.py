@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 GAP_X = 22.0
@@ -39,9 +39,15 @@ class Link:
 _Wish = tuple[Item, float]
 
 
-def place(items: dict[str, Item], links: list[Link]) -> tuple[float, float, dict[int, list[Point]]]:
-    """Give every item its place; returns width, height, and the bends of each link from top to bottom."""
-    layer_of = _layers(items, links)
+def place(
+    items: dict[str, Item], links: list[Link], entered: Collection[str] = (), leaving: Collection[str] = ()
+) -> tuple[float, float, dict[int, list[Point]]]:
+    """
+    Give every item its place; returns width, height, and the bends of each link from top to bottom.
+
+    Items in `entered`, to which edges come from above, stay at the top, and those in `leaving` go to the bottom.
+    """
+    layer_of = _layers(items, links, entered, leaving)
     layers: list[list[Item]] = [[] for _ in range(max(layer_of.values(), default=-1) + 1)]
     for key, item in items.items():
         layers[layer_of[key]].append(item)
@@ -78,7 +84,9 @@ def _points(chain: list[Item], halves: list[float]) -> list[Point]:
     return [point for pair in pairs for point in pair]
 
 
-def _layers(items: Iterable[str], links: list[Link]) -> dict[str, int]:
+def _layers(
+    items: Iterable[str], links: list[Link], entered: Collection[str], leaving: Collection[str]
+) -> dict[str, int]:
     """The layer of each item: below all that lead to it, and as near to what it leads to as that allows."""
     items = list(items)
     before: dict[str, set[str]] = {key: set() for key in items}
@@ -97,8 +105,10 @@ def _layers(items: Iterable[str], links: list[Link]) -> dict[str, int]:
                 ready.append(target)
     for key in reversed(ready):
         # What starts from nothing stands just above its first use.
-        if not before[key] and after[key]:
+        if not before[key] and after[key] and key not in entered:
             found[key] = min(found[target] for target in after[key]) - 1
+    last = max(found.values(), default=0)
+    found.update((key, last) for key in leaving if not after[key])
     return found
 
 

