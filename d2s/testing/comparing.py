@@ -179,9 +179,14 @@ def _hooks(eager: list[HookCall], static: list[HookCall], tolerance: Tolerance) 
                 if a is not None and b is not None and a.shape == b.shape and a.dtype == b.dtype:
                     detail = how_far(a, b, tolerance)
                 yield Difference(
-                    "hooks", f"hook call {number}: what {one.name} {what}", shown(ours, theirs), shown(theirs, ours),
+                    "hooks", f"hook call {number}: what {_who(one)} {what}", shown(ours, theirs), shown(theirs, ours),
                     detail=detail, place=one.place if what == "gave" else None)
                 return
+
+
+def _who(call: HookCall) -> str:
+    """A hook by its function and, if that is known, where it was registered."""
+    return call.name if call.registered is None else f"{call.name}, registered at {call.registered},"
 
 
 def _odd_one(eager: list[HookCall], static: list[HookCall], first: HookCall) -> HookCall:

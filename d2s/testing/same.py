@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
+from d2s.eager.tensor import Tensor
 from d2s.errors import Location
 from d2s.jit import StaticFunction, to_static
 from d2s.nn.layer import Layer
@@ -17,7 +18,7 @@ from d2s.testing.locating import Parting, Record, first_parting, writes_to
 from d2s.testing.modes import static_mode
 from d2s.testing.observing import Observation, observe, state_of
 from d2s.testing.reach import Reach, Snapshot, parameter_names
-from d2s.watching.operators import watched
+from d2s.watching.operators import Ran, watched
 
 
 class ModesDiffer(AssertionError):
@@ -167,7 +168,7 @@ class _Comparison:
             lines += [location.excerpt()]
         lines += [f"  eager:  {first.eager}", f"  static: {first.static}"]
         lines += [f"  {first.detail}"] if first.detail else []
-        lines += self._where_defined(first, records[0])
+        lines += self._where_defined(first)
         lines += ["", *_about_parting(parting)]
         if len(found) > 1:
             lines += ["", "also different: " + "; ".join(dict.fromkeys(difference.what for difference in found[1:7]))
@@ -190,27 +191,39 @@ class _Comparison:
         code = getattr(getattr(plain, "__func__", plain), "__code__", None)
         return None if code is None else Location(code.co_filename, code.co_firstlineno)
 
-    def _where_defined(self, difference: Difference, record: Record) -> list[str]:
+    def _where_defined(self, difference: Difference) -> list[str]:
         """For a value of the user's: where it comes from."""
         path = difference.path
-        if not path or difference.sort == "state":
-            return []
         if path in self.names:
             return [f"  {path} is an argument of {self._name()}"]
-        if path.startswith("the output"):
+        if difference.sort == "output":
             made = self._makers().get(path)
-            return [f"  it was computed at {made}"] if made is not None else []
-        return []
+            return [] if made is None else [f"  it was computed at {made}"]
+        thing = next((thing for known, thing in self.reach.objects() if known == path), None)
+        used = self._first_use(thing) if difference.sort == "gradient" and isinstance(thing, Tensor) else None
+        return [] if used is None else [f"  {path} is read first at {used}"]
+
+    def _first_use(self, tensor: Tensor) -> Location | None:
+        """The user's line with the first operator, in eager mode, that reads a tensor."""
+        found: list[Location | None] = []
+
+        def note(ran: Ran) -> None:
+            if not ran.backward and any(argument is tensor for argument in ran.arguments):
+                found.append(ran.location)
+
+        self.run(self.eager, 1, lambda: watched(note))
+        return found[0] if found else None
 
     def _makers(self) -> dict[str, Location]:
         """The lines that have computed the outputs, in eager mode."""
         places: dict[int, Location] = {}
         kept: list[Any] = []
 
-        def note(ran: Any) -> None:
+        def note(ran: Ran) -> None:
             for value in ran.values:
                 kept.append(value)
-                places[id(value)] = ran.location
+                if ran.location is not None:
+                    places[id(value)] = ran.location
 
         seen = self.run(self.eager, 1, lambda: watched(note))[0]
         return {path: places[id(part.value)] for path, part in seen.outputs.items() if id(part.value) in places}

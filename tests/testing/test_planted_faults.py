@@ -231,5 +231,7 @@ def test_a_wrong_gradient_of_a_parameter(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ModesDiffer, match=r"gradient of self\.fc\.weight") as raised:
         assert_same_in_both_modes(net, x)
     assert raised.value.difference.path == "self.fc.weight"
+    first = Net.forward.__code__.co_firstlineno
+    assert f"self.fc.weight is read first at {__file__}:{first + 2}" in str(raised.value)
     assert "2 of" not in raised.value.difference.detail
     assert "6 of 6 elements differ, by at most" in raised.value.difference.detail
