@@ -8,6 +8,7 @@ import re
 import traceback
 import types
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from d2s.autograd import backward
 from d2s.eager.tensor import Tensor
 from d2s.errors import D2SError, Location, user_frame, user_location
 from d2s.jit import StaticFunction
-from d2s.testing.reach import Reach, is_closed, parts_of
+from d2s.testing.reach import MOST_PARTS, Reach, is_closed, parts_of
 from d2s.watching.hooks import HookCall, watched_hooks
 from d2s.watching.places import source_of
 
@@ -208,12 +209,21 @@ def _state(reach: Reach) -> Iterator[tuple[str, Seen]]:
         elif isinstance(thing, np.ndarray):
             yield path, Seen(thing.copy(), "array")
         elif isinstance(thing, list | tuple | dict | set):
-            yield path, Seen(f"{type(thing).__name__} of {len(thing)}")
+            whole = f", all of it {_digest(thing)}" if len(thing) > MOST_PARTS else ""
+            yield path, Seen(f"{type(thing).__name__} of {len(thing)}{whole}")
             if isinstance(thing, set):
                 yield f"the elements of {path}", Seen(repr(sorted(map(text_of, thing))))
         if not is_closed(thing):
             # The same number may be found in many places: it is no object to be met once.
             yield from ((inner, Seen(text_of(part))) for inner, part in parts_of(path, thing) if is_closed(part))
+
+
+def _digest(things: Any) -> str:
+    """A short text that differs for containers of different content."""
+    parts = things.items() if isinstance(things, dict) else sorted(map(text_of, things)) if isinstance(
+        things, set) else things
+    words = (" ".join(map(text_of, part)) if isinstance(part, tuple) else text_of(part) for part in parts)
+    return f"{zlib.crc32(chr(10).join(words).encode()):08x}"
 
 
 def text_of(thing: Any) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import collections
 import inspect
+import operator
 import os
 import random
+import sys
 import sysconfig
 import types
 from collections.abc import Callable, Iterator
@@ -17,7 +19,7 @@ import numpy as np
 from d2s.core.hooks import HookList
 from d2s.core.op import Op
 from d2s.core.structure import STRUCTURE
-from d2s.eager.tape import LeafNode, Node
+from d2s.eager.tape import Node
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import Sharing
 from d2s.jit import StaticFunction
@@ -25,6 +27,9 @@ from d2s.nn.layer import Layer
 from d2s.ops.random import generator
 
 _NOT_THE_USERS = (str(Path(__file__).parent.parent) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep, "<d2s ")
+_OPEN_MODULES = frozenset(("__main__", "argparse", "builtins", "collections", "functools", "random", "types"))
+# Of longer sequences and dicts the content is compared as a whole, not part by part.
+MOST_PARTS = 10_000
 # A Layer shows what is in these as attributes of its own.
 _LAYER_PARTS = ("_parameters", "_buffers", "_sub_layers")
 _CONTAINERS = (list, dict, set, collections.deque, bytearray)
@@ -150,12 +155,20 @@ def read_variable(keeper: Any, key: str | None) -> Any:
 
 
 def is_closed(thing: Any) -> bool:
-    """True if there is nothing in `thing` that a call could change."""
-    return isinstance(thing, _CLOSED) and not isinstance(thing, LeafNode)
+    """True if there is nothing in `thing` that a call could change, or that is any of the user's business."""
+    return isinstance(thing, _CLOSED) or _is_of_standard_library(type(thing))
+
+
+def _is_of_standard_library(kind: type) -> bool:
+    """True for loggers, files, locks and the like, but not for what holds things of the user's."""
+    top = kind.__module__.partition(".")[0]
+    return top in sys.stdlib_module_names and top not in _OPEN_MODULES
 
 
 def parts_of(path: str, thing: Any) -> Iterator[tuple[str, Any]]:
     """What an object holds, by path."""
+    if isinstance(thing, list | tuple | collections.deque | dict | set | frozenset) and len(thing) > MOST_PARTS:
+        return
     if isinstance(thing, Tensor):
         yield from ((f"{path}.{name}", value) for name, value in thing.__dict__.items())
         for hooks in () if thing._leaf is None else (thing._leaf.hooks, thing._leaf.reduce_hooks):
@@ -240,18 +253,22 @@ class Snapshot:
                     self._save_container(thing.__dict__[name])
 
     def _save_container(self, held: Any) -> None:
-        if isinstance(held, list | bytearray):
+        if isinstance(held, bytearray):
             content = held[:]
             self._restores.append(lambda: held.__setitem__(slice(None), content))
-        else:
-            members = list(held) if isinstance(held, collections.deque) else dict(held) if isinstance(held, dict) else (
-                set(held))
+            return
+        is_dict = isinstance(held, dict)
+        members = list(held.items() if is_dict else held)
 
-            def restore() -> None:
-                held.clear()
-                held.extend(members) if isinstance(held, collections.deque) else held.update(members)
+        def restore() -> None:
+            # What has not changed is left alone: others may be looking at it.
+            now = list(held.items() if is_dict else held)
+            if len(now) == len(members) and all(map(_is_same_member, now, members)):
+                return
+            held.clear()
+            held.update(members) if isinstance(held, dict | set) else held.extend(members)
 
-            self._restores.append(restore)
+        self._restores.append(restore)
 
     def _save_tensor(self, tensor: Tensor) -> None:
         self._save_container(tensor.__dict__)
@@ -275,6 +292,13 @@ class Snapshot:
                 setattr(thing, name, value)
 
         self._restores.append(restore)
+
+
+def _is_same_member(one: Any, other: Any) -> bool:
+    if type(one) is tuple and type(other) is tuple:
+        # An item of a dict, made anew each time.
+        return len(one) == len(other) and all(map(operator.is_, one, other))
+    return one is other
 
 
 def parameter_names(function: Callable[..., Any], count: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import unittest
 from typing import ClassVar
@@ -85,6 +86,27 @@ def test_hooks_of_parameters_stay() -> None:
     layer(d2s.to_tensor([[1.0, 2.0]])).sum().backward()
     assert len(calls) == 1
     assert handle.remove()
+
+
+def test_large_containers_and_objects_of_the_library() -> None:
+    numbers = list(range(20_000))
+    logger = logging.getLogger("tests.testing")
+    table = {"a": 1}
+
+    def f(x):
+        logger.debug("called")
+        table["a"] += 1
+        return x * len(numbers)
+
+    assert_same_in_both_modes(f, tensor(1.0))
+    assert table == {"a": 1}
+
+    def changes(x):
+        numbers[15_000] = -1.0
+        return x
+
+    assert_same_in_both_modes(changes, tensor(1.0))
+    assert numbers[15_000] == 15_000
 
 
 def test_errors_are_compared_too() -> None:
