@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
+import d2s
 from d2s.cli import commands
 from d2s.cli.mistakes import FAILED, STATUSES, Mistake
 from d2s.cli.targets import in_words
@@ -41,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "d2s", description="Look at functions in static mode, and compare both modes.",
         epilog=_examples(everything) + "\n" + STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"d2s {d2s.__version__}")
     commands_of = parser.add_subparsers(dest="command", required=True, metavar="command")
 
     def add(name: str, text: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:

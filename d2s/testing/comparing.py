@@ -82,6 +82,8 @@ def differences(eager: Observation, static: Observation, tolerance: Tolerance, h
         raised = eager.raised or static.raised
         assert raised is not None
         what = "the error" if eager.raised and static.raised else "an error that only one mode raises"
+        if static.raised is not None and static.raised.is_refusal:
+            what, raised = "static mode refuses this: it cannot become a graph", static.raised
         yield Difference(
             "error", what, str(eager.raised or "no error"), str(static.raised or "no error"), place=raised.place)
     if hooks:

@@ -45,6 +45,11 @@ class Raised:
     place: Location | None = field(compare=False)
     causes: tuple[str, ...] = ()
 
+    @property
+    def is_refusal(self) -> bool:
+        """True if static mode says that code cannot become a graph."""
+        return self.kind in ("UnsupportedSyntaxError", "TracingError")
+
     def __str__(self) -> str:
         return f"{self.kind}: {self.words}" if self.words else self.kind
 

@@ -176,8 +176,8 @@ def parts_of(path: str, thing: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(thing, types.FunctionType):
         # What hooks and other functions that are kept somewhere share with the code around them.
         if is_users_file(thing.__code__.co_filename):
-            for name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True):
-                yield name, read_variable(cell, None)
+            for name, keeper, key in variables_of(thing):
+                yield name, read_variable(keeper, key)
     elif isinstance(thing, list | tuple | collections.deque):
         yield from ((f"{path}[{number}]", value) for number, value in enumerate(thing))
     elif isinstance(thing, dict):
@@ -242,8 +242,9 @@ class Snapshot:
             python_state = thing.getstate()
             self._restores.append(lambda: thing.setstate(python_state))
         elif isinstance(thing, types.FunctionType):
-            for cell in thing.__closure__ or ():
-                self._save_variable(cell, None)
+            if is_users_file(thing.__code__.co_filename):
+                for _, keeper, key in variables_of(thing):
+                    self._save_variable(keeper, key)
         elif isinstance(thing, _CONTAINERS):
             self._save_container(thing)
         elif isinstance(getattr(thing, "__dict__", None), dict) and not is_closed(thing):

@@ -169,7 +169,8 @@ class _Comparison:
         lines += [f"  eager:  {first.eager}", f"  static: {first.static}"]
         lines += [f"  {first.detail}"] if first.detail else []
         lines += self._where_defined(first)
-        lines += ["", *_about_parting(parting)]
+        if "cannot become a graph" not in first.what:
+            lines += ["", *_about_parting(parting)]
         if len(found) > 1:
             lines += ["", "also different: " + "; ".join(dict.fromkeys(difference.what for difference in found[1:7]))
                       + (f" and {len(found) - 7} more" if len(found) > 7 else "")]

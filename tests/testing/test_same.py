@@ -88,6 +88,18 @@ def test_hooks_of_parameters_stay() -> None:
     assert handle.remove()
 
 
+def test_a_refusal_of_static_mode_is_told_as_such() -> None:
+    def f(x):
+        y = x * 2
+        return ["a", "b"][int(y.sum())]
+
+    with pytest.raises(ModesDiffer, match="static mode refuses this") as raised:
+        assert_same_in_both_modes(f, tensor(0.25))
+    assert raised.value.location is not None
+    assert raised.value.location.line == f.__code__.co_firstlineno + 2
+    assert "first operator" not in str(raised.value)
+
+
 def test_large_containers_and_objects_of_the_library() -> None:
     numbers = list(range(20_000))
     logger = logging.getLogger("tests.testing")
