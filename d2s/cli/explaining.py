@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
 import math
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from d2s.drawing.table import table
@@ -29,16 +27,14 @@ def explanation(static: StaticFunction, inputs: tuple[Any, ...], calls: int) -> 
     calls : int
         How many calls are timed.
     """
-    with _reasons() as reasons:
-        begin = time.perf_counter()
-        static.get_concrete_program(*inputs)
-        traced_in = time.perf_counter() - begin
-        profiler, printed = _profile(static, inputs, calls)
+    begin = time.perf_counter()
+    static.get_concrete_program(*inputs)
+    traced_in = time.perf_counter() - begin
+    profiler, printed = _profile(static, inputs, calls)
     program = static.main_program
     parts = [
         ("conversion", _conversion(static)),
-        ("traces", [f"{static.program_cache.traces} traces, {len(static.program_cache)} Programs; the first took "
-                    f"{1e3 * traced_in:.1f} ms", *reasons]),
+        ("traces", [*static.explain().splitlines(), f"the first took {1e3 * traced_in:.1f} ms"]),
         ("Program", _operators(program)),
         ("memory", _memory(static)),
         ("time", [*profiler.summary(10, by="operator").splitlines(), "", *profiler.summary(10).splitlines()[2:]]),
@@ -46,28 +42,6 @@ def explanation(static: StaticFunction, inputs: tuple[Any, ...], calls: int) -> 
     if printed:
         parts.append(("printed", printed.splitlines()[:10]))
     return "\n".join(f"{title}\n" + "".join(f"  {line}".rstrip() + "\n" for line in lines) for title, lines in parts)
-
-
-@contextlib.contextmanager
-def _reasons() -> Iterator[list[str]]:
-    """Collects why the function is traced again."""
-    found: list[str] = []
-
-    class Collector(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            found.append(record.getMessage())
-
-    logger, collector = logging.getLogger("d2s.jit"), Collector(logging.INFO)
-    before, passes_on = logger.level, logger.propagate
-    logger.addHandler(collector)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
-    try:
-        yield found
-    finally:
-        logger.removeHandler(collector)
-        logger.setLevel(before)
-        logger.propagate = passes_on
 
 
 def _profile(static: StaticFunction, inputs: tuple[Any, ...], calls: int) -> tuple[Profiler, str]:

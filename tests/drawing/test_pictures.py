@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 import d2s
 from d2s.drawing.graph import Group
 from d2s.static.picture import picture_of
+from d2s.testing import assert_golden
+from d2s.testing.generated import load
 from tests.corpus.register import PROGRAMS
 from tests.modes import test_corpus  # noqa: F401  (fills PROGRAMS)
 from tests.modes.harness import map_leaves
@@ -58,6 +61,30 @@ def test_the_picture_has_blocks_hooks_and_backward() -> None:
     source = next(node for node in graph.root.nodes() if node.key == edge.source)
     assert (source.title, source.place) == ("multiply", f":{line + 1}")
     assert {"x.grad", "w.grad"} <= titles.keys()
+
+
+PROGRAM = """
+def f(x, w):
+    y = x * x
+    y.register_hook(print)
+    z = (y @ w).tanh()
+    while z.sum() < 10:
+        z = z * 2
+    if z.mean() > 5:
+        print("large")
+        z = z - 1
+    return z
+"""
+
+
+def test_the_picture_in_the_documents_is_what_is_drawn() -> None:
+    static = d2s.to_static(load(PROGRAM))
+    x = d2s.ones([4, 3])
+    x.stop_gradient = False
+    static(x, d2s.ones([3, 1]))
+    root = Path(__file__).parent.parent.parent
+    picture = re.sub(r"generated_\d+", "program", static.main_program.picture().svg())
+    assert_golden(picture, root / "docs" / "pictures" / "program.svg")
 
 
 def test_backward_can_be_left_out() -> None:
