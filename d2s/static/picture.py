@@ -260,11 +260,11 @@ class _Drawer:
     # --- regions -----------------------------------------------------------------------------------------------
 
     def is_bookkeeping(self, operator: Operator) -> bool:
-        """True for a `cond` that only asks whether a gradient came, or that only passes values on."""
+        """True for a `cond` of backward that asks whether a gradient came, or that only passes gradients on."""
         tested = self._unseen.get(operator.inputs[0])
-        if all(not block.operators for block in operator.blocks):
-            return True
-        return tested is not None and tested.kind in ("is_present", "is_first_turn", "has_turns")
+        if tested is None:
+            return False
+        return tested.kind != "branch_of" or _only_passes_on(operator)
 
     def flatten(self, scope: _Scope, operator: Operator) -> None:
         """Show the operators of both branches where the `cond` stands."""
@@ -293,9 +293,8 @@ class _Drawer:
 
     def region(self, scope: _Scope, operator: Operator) -> None:
         """A branch or a loop: a group with one group for each of its blocks."""
-        of: Operator | None = operator.attrs.get("of")
         word = {"cond": "if", "while": "while", "reversed_turns": "turns of while, backwards"}[operator.kind]
-        if of is not None and operator.kind == "cond":
+        if operator.kind == "cond" and operator.inputs[0] in self._unseen:
             word = "the branch that was taken of if"
         outer = self.group(scope.group, word, place=self.place(operator))
         around = _Scope(self, outer, scope)
@@ -371,6 +370,13 @@ class _Drawer:
                 self.edge(source, point)
                 source = point
             self.edge(source, key)
+
+
+def _only_passes_on(operator: Operator) -> bool:
+    """True for a `cond` in which nothing is computed."""
+    return all(
+        inner.kind in _UNSEEN or (inner.kind == "cond" and _only_passes_on(inner))
+        for block in operator.blocks for inner in block.operators)
 
 
 def _drop_empty(group: Group) -> None:

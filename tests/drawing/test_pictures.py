@@ -74,14 +74,20 @@ def f(x, w):
         print("large")
         z = z - 1
     return z
+
+
+def call(static, x, w):
+    return static(x, w)
 """
 
 
 def test_the_picture_in_the_documents_is_what_is_drawn() -> None:
-    static = d2s.to_static(load(PROGRAM))
+    function = load(PROGRAM)
+    static = d2s.to_static(function)
     x = d2s.ones([4, 3])
     x.stop_gradient = False
-    static(x, d2s.ones([3, 1]))
+    # From the same file, so that all lines are of that file.
+    function.__globals__["call"](static, x, d2s.ones([3, 1]))
     root = Path(__file__).parent.parent.parent
     picture = re.sub(r"generated_\d+", "program", static.main_program.picture().svg())
     assert_golden(picture, root / "docs" / "pictures" / "program.svg")
@@ -200,3 +206,16 @@ def test_reprs() -> None:
 def test_a_function_that_has_not_run_shows_its_code() -> None:
     assert "<svg" not in d2s.to_static(hooked)._repr_html_()
     assert "<svg" in traced()._repr_html_()
+
+
+def test_a_branch_that_only_chooses_is_shown_with_its_condition() -> None:
+    def chooses(x, w):
+        return x if x.sum() > 0 else w
+
+    static = d2s.to_static(chooses)
+    static(*(d2s.to_tensor(values, stop_gradient=False) for values in ([1.0], [2.0])))
+    graph = static.main_program.picture().graph
+    branch = groups_by_title(graph.root)["if"]
+    (test,) = [edge.source for edge in graph.edges if edge.target == branch.key]
+    assert next(node.title for node in graph.root.nodes() if node.key == test) == "item"
+    assert {node.title for node in branch.nodes() if node.kind == "port"} == {"x", "w"}
