@@ -162,6 +162,8 @@ def test_graph_as_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     status, text, _ = run(f"graph {STEP}", capsys)
     assert status == 0
     assert text.startswith("program step\n")
+    # What calls the command is no line of the user's.
+    assert set(re.findall(r"# (.*):\d+$", text, re.MULTILINE)) == {"model.py"}
 
 
 def test_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
