@@ -10,10 +10,12 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from d2s.cli import main as cli
 from d2s.cli.main import main
+from tests.testing.test_planted_faults import wrong_op
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -185,9 +187,7 @@ def test_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_check_finds_a_difference(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.testing.test_planted_faults import FORWARD, plant, replacing
-
-    plant(monkeypatch, FORWARD, replacing(r"np\.multiply\(", "np.add("))
+    wrong_op("multiply", np.add)(monkeypatch)
     status, text, _ = run(f"check {STEP}", capsys)
     assert status == 1
     assert "first operator at which the modes part: multiply" in text

@@ -7,6 +7,7 @@ import pytest
 import d2s
 from d2s.core.op import define_op
 from d2s.testing import WrongGradient, check_grads
+from tests.testing.test_planted_faults import wrong_rule
 
 
 def x(*values: float):
@@ -80,16 +81,7 @@ def test_what_is_no_fault_of_an_op_points_to_the_function() -> None:
 
 
 def test_a_fault_of_static_mode_alone(monkeypatch) -> None:
-    from d2s.static import executor
-
-    make = executor.backward_source
-
-    def planted(*args):
-        source = make(*args)
-        source.lines[:] = [line.replace("np.subtract(", "np.add(") for line in source.lines]
-        return source
-
-    monkeypatch.setattr(executor, "backward_source", planted)
+    wrong_rule(monkeypatch)
     with pytest.raises(WrongGradient, match=r"(?s)in static mode.*in eager mode it is right"):
         check_grads(lambda a: a.tanh(), x(), order=1)
 

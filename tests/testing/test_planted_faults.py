@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import d2s
+from d2s.core.op import OP_TABLE
 from d2s.jit.concrete import ConcreteProgram
-from d2s.static import codegen, executor
+from d2s.jit.run_program import CallNode
+from d2s.static import runtime
 from d2s.testing import ModesDiffer, assert_same_in_both_modes
 
 LOG: list[Any] = []
@@ -69,91 +73,121 @@ def inputs() -> list[Any]:
     ]
 
 
-Edit = Callable[[list[str]], list[str]]
+Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def marked(pattern: str) -> str:
-    """A pattern in which ``@MARK`` stands for the end of a generated line that comes from that line."""
-    return re.sub(r"@(\w+)", lambda found: rf".*\.py:{line_of(found[1])}$", pattern)
+def as_part_of_d2s(function: Any) -> Any:
+    """The function, as if it stood in d2s: it is no line of the user's."""
+    file = Path(d2s.__file__).parent / "planted.py"
+    function.__code__ = function.__code__.replace(co_filename=str(file))
+    return function
 
 
-def without(pattern: str) -> Edit:
-    """Leaves lines out; what they assign becomes None."""
+def wrong_op(name: str, wrong: Callable[[Any], Any]) -> Plant:
+    """Generated code computes another function; eager mode does not."""
 
-    def edit(lines: list[str]) -> list[str]:
-        pattern_ = marked(pattern)
-        found = []
-        for line in lines:
-            if re.search(pattern_, line):
-                indent, names = re.match(r"( *)(?:([\w, ]+) = )?", line).groups()  # type: ignore[union-attr]
-                line = f"{indent}{names} = None" if names else f"{indent}pass"
-            found.append(line)
-        assert found != lines
-        return found
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        op = OP_TABLE[name]
+        right = op.forward
 
-    return edit
+        @as_part_of_d2s
+        def forward(*arrays: Any, **attrs: Any) -> Any:
+            is_static = sys._getframe(1).f_code.co_filename.startswith("<d2s program")
+            return wrong(*arrays) if is_static else right(*arrays, **attrs)
 
+        monkeypatch.setattr(op, "forward", forward)
+        monkeypatch.setattr(op, "template", None)
 
-def replacing(pattern: str, text: str) -> Edit:
-    def edit(lines: list[str]) -> list[str]:
-        found = [re.sub(pattern, text, line) for line in lines]
-        assert found != lines
-        return found
-
-    return edit
+    return plant
 
 
-def doubling(pattern: str) -> Edit:
-    def edit(lines: list[str]) -> list[str]:
-        # On one line, so that the lines still stand for the operators that they are of.
-        found = [
-            re.sub(r"^( *)(.*?)(  #.*)?$", r"\1\2; \2\3", line) if re.search(marked(pattern), line) else line
-            for line in lines
-        ]
-        assert found != lines
-        return found
+def wrong_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gradient rule that is recorded is not the one that is evaluated."""
+    op = OP_TABLE["tanh"]
 
-    return edit
+    @as_part_of_d2s
+    def rule(g: Any, out: Any, x: Any) -> Any:
+        return g * (1 - out * out) if type(g) is d2s.Tensor else g * (1 + out * out)
+
+    monkeypatch.setattr(op, "rules", (rule,))
 
 
-def swapping_hooks(lines: list[str]) -> list[str]:
-    found = list(lines)
-    one, other = (number for number, line in enumerate(lines) if "register_hook(" in line)
-    hooks = [re.search(r"register_hook\(\w+, (\w+)\)", lines[number])[1] for number in (one, other)]  # type: ignore[index]
-    found[one] = found[one].replace(f", {hooks[0]})", f", {hooks[1]})")
-    found[other] = found[other].replace(f", {hooks[1]})", f", {hooks[0]})")
-    return found
+def hooks_registered(change: Callable[[Any], list[Any]]) -> Plant:
+    """Static mode registers other hooks: those that `change` gives for each."""
+
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        register = runtime.RUNTIME["register_hook"]
+
+        @as_part_of_d2s
+        def planted(point: Any, hook: Any) -> Any:
+            handle = None
+            for found in change(hook):
+                handle = register(point, found)
+            return handle
+
+        monkeypatch.setitem(runtime.RUNTIME, "register_hook", planted)
+
+    return plant
 
 
-def plant(monkeypatch: pytest.MonkeyPatch, name: str, edit: Edit) -> None:
-    """Edit the generated source of forward or backward functions."""
-    make = getattr(executor, name)
+def calls_made(is_meant: Callable[..., bool], times: int) -> Plant:
+    """Static mode makes certain calls of the user's functions so many times."""
 
-    def planted(*args: Any) -> codegen.Source:
-        source = make(*args)
-        source.lines[:] = edit(source.lines)
-        return source
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        outside = runtime.RUNTIME["outside"]
 
-    monkeypatch.setattr(executor, name, planted)
+        @as_part_of_d2s
+        def planted(function: Any, *args: Any, **kwargs: Any) -> Any:
+            result = None
+            for _ in range(times if is_meant(function, *args) else 1):
+                result = outside(function, *args, **kwargs)
+            return result
+
+        monkeypatch.setitem(runtime.RUNTIME, "outside", planted)
+
+    return plant
 
 
-FORWARD, BACKWARD = "forward_source", "backward_source"
-FAULTS: dict[str, tuple[str, Edit, str, str]] = {
-    "a wrong op": (FORWARD, replacing(r"np\.tanh\(", "np.sin("), "TANH", "hooks"),
-    "a wrong vjp": (BACKWARD, replacing(r"np\.subtract\(", "np.add("), "TANH", "hooks"),
-    "a dropped hook": (FORWARD, without("register_hook@FIRST"), "FIRST", "hooks"),
-    "the other hook dropped": (FORWARD, without("register_hook@SECOND"), "SECOND", "hooks"),
-    "a hook registered twice": (FORWARD, doubling("register_hook@SECOND"), "SECOND", "hooks"),
-    "swapped hooks": (FORWARD, swapping_hooks, "FIRST", "hooks"),
-    "the wrong branch": (FORWARD, replacing(r"^( *)if item:", r"\1if not item:"), "THEN", "output"),
-    "a lost print": (FORWARD, without("print@PRINT"), "PRINT", "printed"),
-    "a print too many": (FORWARD, doubling("print@DONE"), "DONE", "printed"),
-    "a lost append": (FORWARD, without("append@LOG"), "LOG", "state"),
-    "a lost attribute": (FORWARD, without("setattr@COUNT"), "COUNT", "state"),
-    "a lost write": (FORWARD, without("set_value@WRITE"), "WRITE", "state"),
-    "a lost raise": (FORWARD, without("raise_again"), "RAISE", "error"),
-    "a gradient sent on twice": (BACKWARD, replacing(
-        r"(run\.accumulate\(walk, 0, multiply_4\))", r"\1; \1"), "Y", "gradient"),
+def lost_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(d2s.Tensor, "set_value", lambda self, value: None)
+
+
+def lost_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(runtime.RUNTIME, "raise_again", lambda error: None)
+
+
+def gradients_sent(times: int, edge: int) -> Plant:
+    """The last contribution to an edge is sent so many times."""
+
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        send = CallNode.accumulate
+
+        @as_part_of_d2s
+        def planted(self: CallNode, walk: Any, number: int, grad: Any) -> None:
+            for _ in range(times if number == edge else 1):
+                send(self, walk, number, grad)
+
+        monkeypatch.setattr(CallNode, "accumulate", planted)
+
+    return plant
+
+
+FAULTS: dict[str, tuple[Plant, str, str]] = {
+    "a wrong op": (wrong_op("tanh", np.sin), "TANH", "hooks"),
+    "a wrong vjp": (wrong_rule, "TANH", "hooks"),
+    "a dropped hook": (hooks_registered(lambda hook: [] if hook is add_one else [hook]), "FIRST", "hooks"),
+    "the other hook dropped": (hooks_registered(lambda hook: [] if hook is square else [hook]), "SECOND", "hooks"),
+    "a hook registered twice": (
+        hooks_registered(lambda hook: [hook, hook] if hook is square else [hook]), "SECOND", "hooks"),
+    "swapped hooks": (hooks_registered(lambda hook: [square if hook is add_one else add_one]), "FIRST", "hooks"),
+    "the wrong branch": (wrong_op("greater_than", np.less), "IF", "output"),
+    "a lost print": (calls_made(lambda f, *args: f is print and args[0] == "sum", 0), "PRINT", "printed"),
+    "a print too many": (calls_made(lambda f, *args: f is print and args[0] == "done", 2), "DONE", "printed"),
+    "a lost append": (calls_made(lambda f, *args: getattr(f, "__name__", "") == "append", 0), "LOG", "state"),
+    "a lost attribute": (calls_made(lambda f, *args: f is setattr, 0), "COUNT", "state"),
+    "a lost write": (lost_write, "WRITE", "state"),
+    "a lost raise": (lost_raise, "RAISE", "error"),
+    "a gradient sent on twice": (gradients_sent(2, 0), "Y", "gradient"),
 }
 
 
@@ -165,12 +199,12 @@ def fresh_state():
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_fault_is_found_and_its_line_named(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    where, edit, mark, sort = FAULTS[fault]
+    plant, mark, sort = FAULTS[fault]
     given = inputs()
     if fault == "a lost raise":
         given[1] = d2s.to_tensor([[-0.5], [-3.0]])
     assert_same_in_both_modes(program, *given)
-    plant(monkeypatch, where, edit)
+    plant(monkeypatch)
     with pytest.raises(ModesDiffer) as raised:
         assert_same_in_both_modes(program, *given)
     error = raised.value
@@ -227,7 +261,7 @@ def test_a_wrong_gradient_of_a_parameter(monkeypatch: pytest.MonkeyPatch) -> Non
 
     net, x = Net(), d2s.to_tensor([[1.0, 2.0]])
     assert_same_in_both_modes(net, x)
-    plant(monkeypatch, BACKWARD, replacing(r"(run\.finish\(walk, \d, )(\w+)(\).*)", r"\1\2 * 2\3"))
+    gradients_sent(2, 0)(monkeypatch)
     with pytest.raises(ModesDiffer, match=r"gradient of self\.fc\.weight") as raised:
         assert_same_in_both_modes(net, x)
     assert raised.value.difference.path == "self.fc.weight"
