@@ -76,6 +76,36 @@ def test_names_of_d2s_in_the_text_exist(document: Path) -> None:
     assert wrong == []
 
 
+def d2s_names_of_tables(text: str) -> set[str]:
+    """What tables of names say that d2s has: names of their last column, and of the first where that is "the same"."""
+    found = set()
+    for line in text.splitlines():
+        if line.startswith("| "):
+            first, *_, last = line.strip("|").split("|")
+            cells = [first, last] if last.strip().startswith("the same") else [last]
+            found |= {name for cell in cells for name in re.findall(r"`paddle((?:\.\w+)+)", cell)}
+    return found
+
+
+@pytest.mark.parametrize("name", ["from_paddle.md", "from_pytorch.md"])
+def test_names_in_the_tables_of_names_exist(name: str) -> None:
+    names = d2s_names_of_tables((ROOT / "docs" / name).read_text(encoding="utf-8"))
+    assert len(names) > 10
+    wrong = []
+    for path in sorted(names):
+        found: object = d2s
+        for part in path.split(".")[1:]:
+            found = getattr(found, part, None)
+        if found is None:
+            wrong.append(path)
+    assert wrong == []
+
+
+def test_wrong_names_in_tables_are_found() -> None:
+    text = "| `torch.cat` | `paddle.no(x)`, `paddle.nn.Linear` |\n| `paddle.a` | the same |\n| `paddle.b` | nothing |\n"
+    assert d2s_names_of_tables(text) == {".no", ".nn.Linear", ".a"}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_named_in_the_text_exist(document: Path) -> None:
     names = re.findall(r"`((?:d2s|tests|docs|examples)/[\w/.]*)`", document.read_text(encoding="utf-8"))

@@ -31,7 +31,9 @@ def outputs_of(file: Path) -> list[tuple[str, Any]]:
 def _compared(output: dict[str, Any]) -> Any:
     if output["output_type"] == "stream":
         return output["name"], output["text"]
-    return {kind: "".join(data) if kind == "text/plain" else bool(data) for kind, data in output["data"].items()}
+    if output["data"].keys() == {"text/plain"}:
+        return "".join(output["data"]["text/plain"])
+    return sorted(kind for kind, data in output["data"].items() if data)
 
 
 def run(file: Path, folder: Path) -> subprocess.CompletedProcess[str]:
