@@ -3,15 +3,17 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from d2s import autograd, device, dtypes, errors, io, nn, ops, optimizer
+from d2s import autograd, device, dtypes, errors, io, linalg, nn, ops, optimizer, tensor
 from d2s.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from d2s.core.spec import default_dtype as get_default_dtype
 from d2s.core.spec import set_default_dtype
 from d2s.device import CPUPlace, get_device, is_compiled_with_cuda, set_device
 from d2s.dtypes import *  # noqa: F403
 from d2s.eager.creation import to_tensor
+from d2s.eager.dlpack import from_dlpack, to_dlpack
 from d2s.eager.tensor import Tensor
 from d2s.errors import (
+    AnomalyError,
     ArgumentError,
     D2SError,
     DTypeError,
@@ -22,6 +24,7 @@ from d2s.errors import (
     IndexOutOfRangeError,
     LeafError,
     NotSupportedError,
+    NumberError,
     ProgramError,
     ShapeError,
     SourceError,
@@ -31,6 +34,7 @@ from d2s.errors import (
 from d2s.io.saving import load, save
 from d2s.nn.parameter import ParamAttr
 from d2s.ops import *  # noqa: F403
+from d2s.ops.queries import shape_of as shape
 
 if TYPE_CHECKING:
     from d2s import jit, profiler, static, testing
@@ -68,6 +72,7 @@ def __dir__() -> list[str]:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AnomalyError",
     "ArgumentError",
     "CPUPlace",
     "D2SError",
@@ -79,6 +84,7 @@ __all__ = [
     "IndexOutOfRangeError",
     "LeafError",
     "NotSupportedError",
+    "NumberError",
     "ParamAttr",
     "ProgramError",
     "ShapeError",
@@ -92,6 +98,7 @@ __all__ = [
     "enable_grad",
     "enable_static",
     "errors",
+    "from_dlpack",
     "get_default_dtype",
     "get_device",
     "grad",
@@ -100,6 +107,7 @@ __all__ = [
     "is_compiled_with_cuda",
     "is_grad_enabled",
     "jit",
+    "linalg",
     "load",
     "nn",
     "no_grad",
@@ -109,9 +117,12 @@ __all__ = [
     "set_default_dtype",
     "set_device",
     "set_grad_enabled",
+    "shape",
     "static",
     "summary",
+    "tensor",
     "testing",
+    "to_dlpack",
     "to_static",
     "to_tensor",
 ]

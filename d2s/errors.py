@@ -19,6 +19,7 @@ from types import CodeType, FrameType
 from typing import ClassVar
 
 __all__ = [
+    "AnomalyError",
     "ArgumentError",
     "D2SError",
     "DTypeError",
@@ -30,6 +31,7 @@ __all__ = [
     "LeafError",
     "Location",
     "NotSupportedError",
+    "NumberError",
     "ProgramError",
     "ShapeError",
     "SourceError",
@@ -132,9 +134,9 @@ class D2SError(Exception):
         self.location = location
         self.advice = advice
 
-    def place_at(self, location: Location) -> None:
-        """Say that it happened there, the rest unchanged."""
-        D2SError.__init__(self, self.message, location, self.advice, kind=self.kind)
+    def place_at(self, location: Location, prefix: str = "") -> None:
+        """Say that it happened there, and put `prefix` before the message."""
+        D2SError.__init__(self, prefix + self.message, location, self.advice, kind=self.kind)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _again, (type(self), self.message, self.location, self.advice, self.kind)
@@ -175,12 +177,24 @@ class NotSupportedError(D2SError, NotImplementedError):
     general_kind = "N01"
 
 
+class NumberError(D2SError, OverflowError):
+    """A Python number is too large, or too small, for the dtype that it becomes part of."""
+
+    general_kind = "O01"
+
+
 class LeafError(D2SError, ValueError):
     """Something that only a leaf can do, or that a leaf which requires a gradient cannot."""
 
 
 class GradientError(D2SError, RuntimeError):
     """A gradient was asked for where there is none, or a graph was used twice without `retain_graph=True`."""
+
+
+class AnomalyError(D2SError, FloatingPointError):
+    """Inside of `detect_anomaly()`, an op gave NaN."""
+
+    general_kind = "V01"
 
 
 class HookError(D2SError, RuntimeError):

@@ -130,7 +130,10 @@ class PyLayer:
 
     @classmethod
     def run_backward(
-        cls, context: PyLayerContext, outputs: Sequence[TensorSpec], inputs: Sequence[TensorSpec],
+        cls,
+        context: PyLayerContext,
+        outputs: Sequence[TensorSpec],
+        inputs: Sequence[TensorSpec],
         grads: Sequence[Tensor | None],
     ) -> tuple[Tensor | None, ...]:
         """Run `backward` on one gradient per output (None: none came); one checked gradient per input."""

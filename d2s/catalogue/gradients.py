@@ -3,6 +3,7 @@
 from d2s.catalogue.kind import Family
 
 gradient, hook, leaf = Family("GradientError"), Family("HookError"), Family("LeafError")
+anomaly = Family("AnomalyError")
 
 KINDS = (
     gradient(
@@ -214,6 +215,48 @@ KINDS = (
             paddle.grad([2 * x], [x])
         """,
     ),
+    gradient(
+        "G12",
+        "A function that computes something else when it is run again",
+        cause="`recompute` runs its function again in backward, and it did not do what it did the first time.",
+        fix="Give it a function without state; draw random numbers from the generator of d2s only.",
+        example="""
+            sizes = iter([1, 2])
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            y = paddle.autograd.recompute(lambda x: (2 * x).expand([next(sizes)]), x)
+            y.backward()
+        """,
+        fixed="""
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            y = paddle.autograd.recompute(lambda x: (2 * x).expand([1]), x)
+            y.backward()
+        """,
+    ),
+    gradient(
+        "G13",
+        "Second derivatives of a function with hooks that is run again",
+        cause="Under `create_graph` the next backward runs the function of `recompute` once more, and each run would "
+        "show its hooks a part of the gradient.",
+        fix="Call the function without `recompute`, or register no hooks in it.",
+        example="""
+            def f(x):
+                y = x * x
+                y.register_hook(lambda g: g + 1)
+                return y * x
+
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            paddle.grad(paddle.autograd.recompute(f, x), [x], create_graph=True)
+        """,
+        fixed="""
+            def f(x):
+                y = x * x
+                y.register_hook(lambda g: g + 1)
+                return y * x
+
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            paddle.grad(f(x), [x], create_graph=True)
+        """,
+    ),
     hook(
         "H01",
         "A hook on a tensor that stops gradients",
@@ -315,6 +358,24 @@ KINDS = (
             x = paddle.to_tensor([1.0], stop_gradient=False)
             with paddle.no_grad():
                 x.add_(paddle.ones([1]))
+        """,
+    ),
+    anomaly(
+        "V01",
+        "NaN inside of detect_anomaly",
+        cause="An operation gave NaN; in backward, the gradient of the operation in the line that is shown.",
+        fix="Keep its operands away from the places where it is not defined.",
+        example="""
+            x = paddle.to_tensor([0.0], stop_gradient=False)
+            with paddle.autograd.detect_anomaly():
+                y = x.sqrt()
+                (0 * y).backward()
+        """,
+        fixed="""
+            x = paddle.to_tensor([0.0], stop_gradient=False)
+            with paddle.autograd.detect_anomaly():
+                y = (x + 1e-6).sqrt()
+                (0 * y).backward()
         """,
     ),
 )

@@ -4,6 +4,7 @@ from d2s.catalogue.kind import Family
 
 shape, dtype, index = Family("ShapeError"), Family("DTypeError"), Family("IndexOutOfRangeError")
 argument, missing = Family("ArgumentError"), Family("NotSupportedError")
+number = Family("NumberError")
 
 KINDS = (
     shape(
@@ -219,6 +220,18 @@ KINDS = (
                     return 2 * x
 
             Net()(paddle.ones([1]))
+        """,
+    ),
+    number(
+        "O01",
+        "A number that the dtype cannot hold",
+        cause="A Python number takes the dtype of the tensor that it meets, and this one is out of its range.",
+        fix="Cast the tensor to a larger dtype first.",
+        example="""
+            paddle.to_tensor([1], dtype="uint8") + 300
+        """,
+        fixed="""
+            paddle.to_tensor([1], dtype="uint8").astype("int32") + 300
         """,
     ),
 )

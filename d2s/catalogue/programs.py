@@ -246,6 +246,42 @@ KINDS = (
                 paddle.jit.save(Quiet(), os.path.join(folder, "model"), input_spec=[paddle.ones([1])])
         """,
     ),
+    program(
+        "P09",
+        "Functions given to control flow that do not fit",
+        cause="In a Program the branches of `cond` give the same structure of tensors with equal dtypes, the body of "
+        "`while_loop` returns what it was given, and every function of `switch_case` has a number of its own.",
+        fix="Return the same from every function; cast where dtypes differ.",
+        example="""
+            with paddle.static.program_guard(paddle.static.Program()):
+                x = paddle.static.data("x", [2])
+                paddle.static.nn.cond(x.sum() > 0, lambda: x, lambda: [x, x])
+        """,
+        fixed="""
+            with paddle.static.program_guard(paddle.static.Program()):
+                x = paddle.static.data("x", [2])
+                paddle.static.nn.cond(x.sum() > 0, lambda: [x, -x], lambda: [x, x])
+        """,
+    ),
+    program(
+        "P10",
+        "A write in place inside of a branch",
+        cause="In a Program that is built by hand a branch or loop gives its results by returning them: a write in "
+        "place to what was made outside would be seen outside.",
+        fix="Return the new value.",
+        example="""
+            with paddle.static.program_guard(paddle.static.Program()):
+                x = paddle.static.data("x", [2])
+                y = 2 * x
+                paddle.static.nn.cond(x.sum() > 0, lambda: y.add_(x), lambda: y)
+        """,
+        fixed="""
+            with paddle.static.program_guard(paddle.static.Program()):
+                x = paddle.static.data("x", [2])
+                y = 2 * x
+                y = paddle.static.nn.cond(x.sum() > 0, lambda: y + x, lambda: y)
+        """,
+    ),
     execution(
         "X01",
         "Untraced code has changed a container",

@@ -10,7 +10,7 @@ import numpy as np
 from d2s.core import interpreter
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import as_dtype, default_dtype
-from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
+from d2s.errors import AnomalyError, DTypeError, IndexOutOfRangeError, ShapeError
 
 
 def as_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
@@ -66,3 +66,16 @@ def element_of(array: np.ndarray[Any, Any], index: tuple[int, ...] = (), use: st
     except (IndexError, ValueError):
         shown = ", ".join(map(str, index))
         raise IndexOutOfRangeError(f"item({shown}) of a tensor of shape {list(array.shape)}") from None
+
+
+def check_nan(op: str, result: Any, *operands: Any) -> None:
+    """Raise AnomalyError if there is a NaN in `result`, what `op` gave for these arrays."""
+    if _has_nan(result):
+        whose = "one of its operands has already" if any(map(_has_nan, operands)) else "none of its operands has"
+        shown = ", ".join(map(str, np.shape(result)))
+        raise AnomalyError(f"{op} gave nan, which {whose}: {np.asarray(result).dtype.name}[{shown}]")
+
+
+def _has_nan(array: Any) -> bool:
+    array = np.asarray(array)
+    return array.dtype.kind in "fc" and bool(np.isnan(array).any())

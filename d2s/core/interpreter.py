@@ -15,6 +15,8 @@ class Interpreter(Protocol):
     """Gives an op its meaning: the eager one computes it, the static one records it."""
 
     priority: int
+    # True: a NaN in a result is an error.
+    checks_nan: bool
 
     def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Evaluate or record one op; returns a tensor of this interpreter, or a tuple of them."""

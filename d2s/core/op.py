@@ -34,6 +34,9 @@ class Op:
     saves : tuple of str
         Names of the tensor parameters (``*tensors`` by its name), and "out", whose *values* the gradient rules read.
         Rules get a `TensorSpec` in place of every input that is not saved, and None in place of an unsaved `out`.
+    kinds : str, optional
+        Where `forward` would compute something for dtypes that `infer` refuses: the kinds of dtype ("f", "c", "i",
+        "u", "b") that the first input may have.  Eager mode asks `infer` about any other (with "", about all).
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class Op:
         saves: Sequence[str] = (),
         random: bool = False,
         template: str | None = None,
+        kinds: str | None = None,
     ) -> None:
         signature = inspect.signature(forward).parameters.values()
         self.name = name
@@ -56,6 +60,7 @@ class Op:
         self.saves_rest = any(p.kind is p.VAR_POSITIONAL and p.name in saves for p in signature)
         self.random = random
         self.template = template
+        self.kinds = kinds
         self.rules: tuple[Rule | None, ...] = ()
         self.joint_rule: Rule | None = None
         self.is_differentiable = False
@@ -167,6 +172,7 @@ def define_op(
     saves: Sequence[str] = (),
     random: bool = False,
     template: str | None = None,
+    kinds: str | None = None,
 ) -> Callable[[Callable[..., Any]], Op]:
     """Enter the decorated forward function into OP_TABLE under `name`; see `Op` for the parameters.
 
@@ -177,7 +183,7 @@ def define_op(
     def enter(forward: Callable[..., Any]) -> Op:
         if name in OP_TABLE:
             raise ArgumentError(f"an op named {name!r} is defined already")
-        op = Op(name, forward, infer, saves, random, template)
+        op = Op(name, forward, infer, saves, random, template, kinds)
         OP_TABLE[name] = op
         return op
 

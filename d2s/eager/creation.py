@@ -6,6 +6,7 @@ from typing import Any
 
 from d2s.core.arrays import as_array
 from d2s.core.interpreter import current_interpreter
+from d2s.device import check_device
 from d2s.eager.tensor import Tensor
 
 
@@ -18,8 +19,8 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         Python floats become the default dtype (float32), ints int64; NumPy arrays keep their dtype.
     dtype : dtype or str, optional
         Element type of the result.
-    place : optional
-        Ignored: there is only the CPU.
+    place : CPUPlace or "cpu", optional
+        There is only the CPU.
     stop_gradient : bool
         False if gradients are wanted (then the dtype must be floating point or complex).
 
@@ -32,7 +33,11 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
     ------
     DTypeError
         If `data` is no array of numbers, or an integer tensor should require gradients.
+    ValueError
+        If `place` is another one.
     """
+    if place is not None:
+        check_device(place)
     interpreter = current_interpreter()
     stage = getattr(interpreter, "to_tensor", None)
     if stage is not None:

@@ -37,6 +37,7 @@ class EagerInterpreter:
     """Computes each op at once and, if a gradient may be wanted, leaves a node on the tape."""
 
     priority = 0
+    checks_nan = False
 
     def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Evaluate `op`; a result that shows (part of) its argument is linked to it as a view."""
@@ -63,6 +64,10 @@ class EagerInterpreter:
 def compute(op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> Any:
     """What the forward function of `op` gives for the arrays of `args`."""
     arrays = [arg.data if isinstance(arg, Tensor) else arg for arg in args]
+    if op.kinds is not None and arrays[0].dtype.kind not in op.kinds:
+        refusal = op.refusal(arrays, attrs)
+        if refusal is not None:
+            raise refusal
     try:
         if _computing.get():
             # The forward function of an outer op calls ops itself.

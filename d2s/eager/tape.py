@@ -18,7 +18,7 @@ from d2s.core.hooks import HookList, watching
 from d2s.core.interpreter import grad_enabled
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
-from d2s.errors import GradientError
+from d2s.errors import GradientError, Location
 from d2s.ops.reduction import unbroadcast
 
 if TYPE_CHECKING:
@@ -116,6 +116,11 @@ class InteriorNode:
         self.hooks: dict[int, HookList] | None = None
         self.retained: dict[int, Retain] | None = None
         self.released = False
+
+    @property
+    def location(self) -> Location | None:
+        """The user's line that this node comes from, where that is known without looking for it."""
+        return None
 
     def hook_list(self, index: int) -> HookList:
         """The gradient hooks of output `index`, made on demand."""

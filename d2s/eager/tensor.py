@@ -145,6 +145,11 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
         node, index = self.graph_edge()
         node.set_grad(index, value)
 
+    def gradient(self) -> Any:
+        """A copy of the accumulated gradient as NumPy array; None if there is none."""
+        found = self.grad
+        return None if found is None else found.numpy()
+
     def clear_gradient(self, set_to_zero: bool = True) -> None:
         """Set the gradient to zero, or to None with ``set_to_zero=False``.  A gradient of None stays None."""
         node, index = self.graph_edge()

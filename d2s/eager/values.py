@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import element_of
+from d2s.core.arrays import element_of, several_elements
 from d2s.core.interpreter import state
 from d2s.core.spec import DType, TensorSpec
-from d2s.errors import DTypeError, TracingError, user_location
+from d2s.device import CPUPlace
+from d2s.errors import ArgumentError, DTypeError, ShapeError, TracingError, user_location
 
 
 class TensorValues:
@@ -39,9 +40,9 @@ class TensorValues:
         return TensorSpec(self.data.shape, self.data.dtype)
 
     @property
-    def place(self) -> str:
+    def place(self) -> CPUPlace:
         """Where the data is: always the CPU."""
-        return "Place(cpu)"
+        return CPUPlace()
 
     # --- what it turns into -----------------------------------------------------------------------------------
 
@@ -62,7 +63,25 @@ class TensorValues:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         self._check_readable("an array")
+        if copy is False and dtype not in (None, self.data.dtype):
+            raise ArgumentError("an array of another dtype cannot be made without a copy")
+        if copy is False:
+            # Nobody may write to what the Tensor holds.
+            shown = self.data.view()
+            shown.flags.writeable = False
+            return shown
         return np.array(self.data, dtype=dtype)
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        """A DLPack capsule with a copy of the values, on the CPU."""
+        self._check_readable("DLPack")
+        if not self._stop_gradient:
+            raise DTypeError("a tensor that requires a gradient cannot be exported", advice="Use detach() first.")
+        return self.data.copy().__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The CPU."""
+        return (1, 0)
 
     def item(self, *index: int) -> Any:
         """The single element (or the one at `index`) as Python number.
@@ -76,6 +95,10 @@ class TensorValues:
         """
         self._check_readable("item()")
         return element_of(self.data, index)
+
+    def known_value(self) -> np.ndarray[Any, Any]:
+        """The values, for what must be decided now."""
+        return self.numpy()
 
     def tolist(self) -> Any:
         """The values as nested Python lists."""
@@ -113,6 +136,8 @@ class TensorValues:
         self._check_readable("text")
         if self.data.size == 1 and format_spec:
             return format(self.data.item(), format_spec)
+        if format_spec.rstrip("s<>^0123456789 "):
+            raise ShapeError(several_elements(self.data.shape, f"the format {format_spec!r}"), kind="S02")
         return format(str(self), format_spec)
 
     def __repr__(self) -> str:

@@ -11,7 +11,9 @@ import numpy as np
 from d2s.core import interpreter
 from d2s.core.hooks import HookList
 from d2s.core.interpreter import set_grad_mode
+from d2s.eager.lines import explain_in_backward
 from d2s.eager.tape import Edge, InteriorNode, LeafNode, Node
+from d2s.errors import AnomalyError
 
 if TYPE_CHECKING:
     from d2s.eager.tensor import Tensor
@@ -83,7 +85,11 @@ class Walk:
                 if grads is None:
                     self.all_arrived(reached)
                 else:
-                    reached.visit(self, grads)
+                    try:
+                        reached.visit(self, grads)
+                    except AnomalyError as error:
+                        explain_in_backward(error, reached)
+                        raise
         finally:
             set_grad_mode(before)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from d2s.core.interpreter import state
+from d2s.core.interpreter import current_interpreter, state
 from d2s.core.spec import default_dtype
 from d2s.core.structure import STRUCTURE
 from d2s.jit.run_program import CallNode, Run
@@ -77,7 +77,7 @@ class ConcreteProgram:
         """Run the Program."""
         traced = self.traced
         given = traced.fetch(args)
-        compiled = traced.compiled
+        compiled = traced.compiled.checked if current_interpreter().checks_nan else traced.compiled
         tensors = given[: traced.tensor_count]
         node = CallNode(compiled, tensors) if compiled.reachable else Run(tensors)
         arrays = [tensor.data for tensor in tensors]

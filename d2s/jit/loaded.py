@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.interpreter import state
+from d2s.core.interpreter import current_interpreter, state
 from d2s.core.spec import TensorSpec
 from d2s.eager.tensor import Tensor
 from d2s.errors import ExecutionError, GuardError, UnsupportedSyntaxError, user_location
@@ -18,6 +18,7 @@ from d2s.nn.layer import Layer
 from d2s.nn.parameter import Parameter
 from d2s.static.builder import StaticInterpreter
 from d2s.static.executor import Compiled
+from d2s.static.failures import called
 from d2s.static.graph import spec_text
 
 MISSING = object()
@@ -88,11 +89,13 @@ class _Mode:
             program.block.outputs = leaving(program)
             edges = [value for value in program.inputs if not value.stop_gradient]
             compiled = self._compiled = Compiled(program, program.inputs, edges, {})
+        if current_interpreter().checks_nan:
+            compiled = compiled.checked
         read = [given[number] if kind == "argument" else tensors[number] for kind, number in self._inputs]
         wanted = state.grad_enabled and any(not read[i].stop_gradient for i in compiled.edge_positions)
         run = CallNode(compiled, read) if wanted and compiled.reachable else Run(read, wanted)
         with np.errstate(all="ignore"):
-            return compiled.forward(run, *[tensor.data for tensor in read])
+            return called(compiled.forward, run, *[tensor.data for tensor in read])
 
 
 # --- state -----------------------------------------------------------------------------------------------------

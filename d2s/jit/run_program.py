@@ -12,8 +12,9 @@ from d2s.core.hooks import HookList
 from d2s.core.spec import TensorSpec, spec_of
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor
-from d2s.errors import GradientError
+from d2s.errors import AnomalyError, GradientError
 from d2s.static.executor import Compiled
+from d2s.static.failures import in_the_users_terms
 from d2s.static.numeric_errors import Silent, outside
 from d2s.static.runtime import modified_in_place
 
@@ -218,8 +219,12 @@ class CallNode(InteriorNode):
             if backward.count is not None and self.shows_order():
                 self.left = backward.count(self.saved, *[True] * len(given))
                 self.arrive_all(walk, [number for number, count in self.left.items() if not count])
-            # Handed over, not kept here: each array goes with its last use.
-            backward.run(self, walk, self.take_saved(walk.retain_graph, backward.visited, reached), *given)
+            try:
+                # Handed over, not kept here: each array goes with its last use.
+                backward.run(self, walk, self.take_saved(walk.retain_graph, backward.visited, reached), *given)
+            except AnomalyError as error:
+                in_the_users_terms(error, backward.run, "in backward, ")
+                raise
             # Counted contributions do not come if a PyLayer gives no gradient.
             waiting = backward.conditional if self.left is None else [n for n, count in self.left.items() if count > 0]
             self.arrive_all(walk, waiting)

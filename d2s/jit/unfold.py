@@ -23,6 +23,7 @@ from d2s.core.spec import TensorSpec, is_floating, spec_of
 from d2s.eager.interpreter import compute
 from d2s.eager.tape import Edge, InteriorNode, LeafNode, OpNode
 from d2s.eager.tensor import Tensor
+from d2s.errors import Location
 from d2s.static.program import Block, Operator, Value, Write, map_values
 from d2s.static.storage import shares_storage
 
@@ -159,6 +160,10 @@ class PathNode(OpNode):
         self.operator = operator
         self.watched: list[tuple[Any, int, TensorSpec]] = []
         self.is_filled = False
+
+    @property
+    def location(self) -> Location | None:
+        return self.operator.location
 
     def read(self) -> tuple[tuple[bool, ...], bool]:
         """Of which inputs, and whether of its outputs, the rules read the values."""

@@ -73,6 +73,8 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
             tracer.guards.add(guard)
         args, kwargs = _with_defaults(tracer, func, args, kwargs)
         return converted(*args, **kwargs)
+    if policy.acts_when_run(func):
+        return libraries.run_later(tracer, func, args, kwargs)
     if policy.is_own(func.__code__):
         return func(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
     return libraries.call_library(tracer, func, args, kwargs)

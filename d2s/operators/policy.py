@@ -16,7 +16,15 @@ _LIBRARY = tuple(
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 # Functions of d2s that call functions of the user and must be looked into.
-_TRANSPARENT = (os.path.join(_PACKAGE, "autograd", "grad_mode.py"),)
+_TRANSPARENT = tuple(
+    os.path.join(_PACKAGE, *path)
+    for path in (
+        ("autograd", "grad_mode.py"), ("autograd", "checkpoint.py"), ("static", "nn.py"), ("ops", "tensor_lists.py")))
+
+_ACT_WHEN_RUN = frozenset({
+    ("d2s.ops.random", "seed"), ("d2s.ops.random", "get_rng_state"), ("d2s.ops.random", "set_rng_state"),
+    ("d2s.io.saving", "save"), ("d2s.io.saving", "load"),
+})
 
 _ignored_modules: set[str] = set()
 _not_converted: weakref.WeakSet[FunctionType] = weakref.WeakSet()
@@ -48,6 +56,11 @@ def is_library(code: CodeType) -> bool:
     if any(part in file for part in _INSTALLED):
         return True
     return os.path.realpath(file).startswith(_LIBRARY)
+
+
+def acts_when_run(fn: FunctionType) -> bool:
+    """True for functions of d2s that look at or change something outside: they are called on every run."""
+    return (fn.__module__, fn.__name__) in _ACT_WHEN_RUN
 
 
 def is_own(code: CodeType) -> bool:

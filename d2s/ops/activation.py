@@ -24,7 +24,7 @@ tanh_op = ufunc_op(np.tanh, saves=("out",))
 tanh_op.vjp(lambda g, out, x: g * (1 - out * out))
 
 
-@define_op("sigmoid", infer=require_floating("sigmoid"), saves=("out",), template="1 / (1 + np.exp(-{0}))")
+@define_op("sigmoid", kinds="fc", infer=require_floating("sigmoid"), saves=("out",), template="1 / (1 + np.exp(-{0}))")
 def sigmoid_op(x: Array) -> Any:
     """1 / (1 + exp(-x)); where exp overflows to infinity the result is 0, as it should be."""
     return 1 / (1 + np.exp(-x))
@@ -39,7 +39,7 @@ def _infer_relu(x: TensorSpec) -> TensorSpec:
     return x
 
 
-@define_op("relu", infer=_infer_relu, saves=("out",), template="np.maximum({0}, 0)")
+@define_op("relu", kinds="iuf", infer=_infer_relu, saves=("out",), template="np.maximum({0}, 0)")
 def relu_op(x: Array) -> Any:
     """The larger of x and 0."""
     return np.maximum(x, 0)

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import bind
-from d2s.errors import NotSupportedError
+from d2s.errors import ArgumentError, NotSupportedError
 from d2s.ops.annotations import Tensor
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal, greater_than
 from d2s.ops.complex_numbers import conj
 from d2s.ops.elementwise import ufunc_op
 from d2s.ops.exponential import log, sqrt, square
-from d2s.ops.promotion import float_operands, operands, tensor_or_number
+from d2s.ops.promotion import equal_operands, float_operands, operands, tensor_or_number
 
 add_op = ufunc_op(np.add)
 add_op.vjp(lambda g, out, x, y: g, lambda g, out, x, y: g)
@@ -67,7 +67,7 @@ def _one_for_zero(x: Any) -> Tensor:
     return add(x, cast(equal(x, 0), x.dtype))
 
 
-def add(x: Any, y: Any, name: str | None = None) -> Tensor:
+def add(x: Any, y: Any, name: str | None = None, *, alpha: Any = 1) -> Tensor:
     """
     Sum of two tensors, element by element.
 
@@ -75,6 +75,8 @@ def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     ----------
     x, y : Tensor, array or number
         Broadcast against each other; dtypes by the table in `d2s.ops.promotion`.
+    alpha : number
+        Multiplies `y` first.
 
     Returns
     -------
@@ -87,12 +89,12 @@ def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     DTypeError
         If an operand is neither a tensor, an array nor a number.
     """
-    return bind(add_op, *operands(x, y))
+    return bind(add_op, *operands(x, y if alpha == 1 else multiply(y, alpha)))
 
 
-def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
+def subtract(x: Any, y: Any, name: str | None = None, *, alpha: Any = 1) -> Tensor:
     """Difference of two tensors, element by element; see `add`.  Not defined for two bools."""
-    return bind(subtract_op, *operands(x, y))
+    return bind(subtract_op, *operands(x, y if alpha == 1 else multiply(y, alpha)))
 
 
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -100,9 +102,27 @@ def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     return bind(multiply_op, *operands(x, y))
 
 
-def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """True quotient of two tensors, element by element; see `add`.  Integers give the default dtype."""
-    return bind(divide_op, *float_operands(x, y))
+def divide(x: Any, y: Any, name: str | None = None, *, rounding_mode: str | None = None) -> Tensor:
+    """
+    Quotient of two tensors, element by element; see `add`.
+
+    Parameters
+    ----------
+    rounding_mode : {None, "trunc", "floor"}
+        None: the true quotient; integers give the default dtype.  Else rounded towards zero, or down; integers stay.
+    """
+    if rounding_mode is None:
+        return bind(divide_op, *float_operands(x, y))
+    if rounding_mode == "floor":
+        return floor_divide(x, y)
+    if rounding_mode != "trunc":
+        raise ArgumentError(f"rounding_mode must be None, 'trunc' or 'floor', got {rounding_mode!r}")
+    x, y = operands(x, y)
+    if x.dtype.kind in "fc":
+        return bind(divide_op, x, y).trunc()
+    # Rounded down, it is one too small where the quotient is negative and there is a remainder.
+    down = floor_divide(x, y)
+    return add(down, cast(greater_than(0, down) & (mod(x, y) != 0), x.dtype))
 
 
 def floor_divide(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -120,12 +140,12 @@ remainder = mod
 
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The larger of two elements, NaN if one is NaN; see `add`.  Where both are equal each gets half the gradient."""
-    return bind(maximum_op, *operands(x, y))
+    return bind(maximum_op, *equal_operands(x, y))
 
 
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The smaller of two elements, NaN if one is NaN; see `add`.  Where both are equal each gets half the gradient."""
-    return bind(minimum_op, *operands(x, y))
+    return bind(minimum_op, *equal_operands(x, y))
 
 
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:

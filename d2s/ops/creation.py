@@ -14,7 +14,7 @@ from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.axes import is_symbolic, shape_argument
 from d2s.ops.casting import assign_op
-from d2s.ops.promotion import is_number, tensor_or_number
+from d2s.ops.promotion import as_dtype_of, is_number, tensor_or_number
 
 
 def _as_float(dtype: Any) -> DType:
@@ -103,7 +103,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None
         raise DTypeError(f"fill_value must be a number, got {type(fill_value).__name__}")
     if dtype is None and isinstance(fill_value, bool | complex) and not isinstance(fill_value, np.floating):
         dtype = "bool" if isinstance(fill_value, bool) else "complex64"
-    return bind(full_op, shape=sizes, value=fill_value, dtype=_as_float(dtype))
+    wanted = _as_float(dtype)
+    as_dtype_of(fill_value, wanted)
+    return bind(full_op, shape=sizes, value=fill_value, dtype=wanted)
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:

@@ -50,7 +50,7 @@ def _gradient_of_prod(g: Tensor, x: Tensor, axis: tuple[int, ...] | None, keepdi
 prod_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: _gradient_of_prod(g, x, axis, keepdim))
 
 
-@define_op("product_of_others", infer=require_floating("product_of_others"), saves=("x",))
+@define_op("product_of_others", kinds="fc", infer=require_floating("product_of_others"), saves=("x",))
 def product_of_others_op(x: Array) -> Array:
     """For each element the product of all others along the last axis: of those before and those behind."""
     ones = np.ones_like(x[..., :1])

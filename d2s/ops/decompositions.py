@@ -23,7 +23,7 @@ def _infer_eigh(x: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
     return TensorSpec(x.shape[:-1], x.dtype), x
 
 
-@define_op("eigh", infer=_infer_eigh, saves=("out",))
+@define_op("eigh", kinds="f", infer=_infer_eigh, saves=("out",))
 def eigh_op(x: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of symmetric matrices, read from their lower triangle."""
     values, vectors = np.linalg.eigh(x)
@@ -59,7 +59,7 @@ def _smaller(rows: Size, columns: Size) -> Size:
     return rows if rows == columns else Dim()
 
 
-@define_op("qr", infer=_infer_qr, saves=("out",))
+@define_op("qr", kinds="f", infer=_infer_qr, saves=("out",))
 def qr_op(x: Array) -> tuple[Array, Array]:
     """Orthonormal columns q and an upper triangle r with q @ r = x."""
     q, r = np.linalg.qr(x)
@@ -90,7 +90,7 @@ def _infer_svd(x: TensorSpec) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
     )
 
 
-@define_op("svd", infer=_infer_svd, saves=("out",))
+@define_op("svd", kinds="f", infer=_infer_svd, saves=("out",))
 def svd_op(x: Array) -> tuple[Array, Array, Array]:
     """u, s, vh with u * s @ vh = x; singular values s descending."""
     u, s, vh = np.linalg.svd(x, full_matrices=False)

@@ -8,14 +8,16 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
-from d2s.core.spec import TensorSpec
+from d2s.core.spec import Dim, Shape, Size, TensorSpec
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.arithmetic import add
-from d2s.ops.indexing import getitem
-from d2s.ops.rearranging import pad_op
+from d2s.ops.casting import cast
+from d2s.ops.comparison import equal
+from d2s.ops.creation import ones_like
+from d2s.ops.promotion import tensor_or_number
 from d2s.ops.reduction import sum
-from d2s.ops.shape import broadcast_to, moveaxis, unsqueeze
+from d2s.ops.selection import where
+from d2s.ops.shape import moveaxis, reshape
 
 
 def _infer_triangle(x: TensorSpec, *, diagonal: int) -> TensorSpec:
@@ -54,13 +56,45 @@ def triu(x: Tensor, diagonal: int = 0, name: str | None = None) -> Tensor:
     return bind(triu_op, x, diagonal=diagonal)
 
 
+def diagonal_size(rows: Size, columns: Size, offset: int) -> Size:
+    """Number of elements of a diagonal; a Dim if the sizes are not known."""
+    if isinstance(rows, Dim) or isinstance(columns, Dim):
+        return Dim()
+    return max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+
+
+def _infer_diagonal(x: TensorSpec, *, offset: int) -> TensorSpec:
+    if x.ndim < 2:
+        raise ShapeError(f"a diagonal needs a tensor of at least 2 axes, got shape {list(x.shape)}")
+    return TensorSpec((*x.shape[:-2], diagonal_size(x.shape[-2], x.shape[-1], offset)), x.dtype)
+
+
+@define_op("diagonal", infer=_infer_diagonal)
+def diagonal_op(x: Array, *, offset: int) -> Array:
+    """The diagonals of the matrices of the last two axes, as last axis."""
+    return np.diagonal(x, offset, -2, -1)
+
+
+def _infer_onto_diagonal(x: TensorSpec, *, shape: Shape, offset: int) -> TensorSpec:
+    return TensorSpec(shape, x.dtype)
+
+
+@define_op("onto_diagonal", infer=_infer_onto_diagonal)
+def onto_diagonal_op(x: Array, *, shape: tuple[int, ...], offset: int) -> Array:
+    """Matrices of zeros with the last axis of `x` on a diagonal."""
+    result = np.zeros(shape, x.dtype)
+    place = np.arange(x.shape[-1])
+    result[..., place + max(0, -offset), place + max(0, offset)] = x
+    return result
+
+
+diagonal_op.vjp(lambda g, out, x, *, offset: bind(onto_diagonal_op, g, shape=tuple(x.shape), offset=offset))
+onto_diagonal_op.vjp(lambda g, out, x, *, shape, offset: bind(diagonal_op, g, offset=offset))
+
+
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
     """The diagonal of each matrix of two axes, as last axis; `offset` counts to the right, or downwards if negative."""
-    matrix = moveaxis(x, [axis1, axis2], [-2, -1])
-    rows, columns = matrix.shape[-2:]
-    count = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
-    place = np.arange(count)
-    return getitem(matrix, (..., place + max(0, -offset), place + max(0, offset)))
+    return bind(diagonal_op, moveaxis(x, [axis1, axis2], [-2, -1]), offset=offset)
 
 
 def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
@@ -71,10 +105,7 @@ def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str 
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, name: str | None = None) -> Tensor:
     """Matrices, zero but for a diagonal, which is the last axis of `input`."""
     size = input.shape[-1] + (offset if offset >= 0 else -offset)
-    wide = broadcast_to(unsqueeze(input, -1), [*input.shape, input.shape[-1]]) * np.eye(input.shape[-1], dtype=bool)
-    ends = ((0, size - input.shape[-1]), (size - input.shape[-1], 0))
-    rows, columns = ends if offset >= 0 else ends[::-1]
-    matrix = bind(pad_op, wide, widths=(*[(0, 0)] * (input.ndim - 1), rows, columns), value=0)
+    matrix = bind(onto_diagonal_op, input, shape=(*input.shape[:-1], size, size), offset=offset)
     return moveaxis(matrix, [-2, -1], [dim1, dim2])
 
 
@@ -87,5 +118,9 @@ def diag(x: Tensor, offset: int = 0, padding_value: Any = 0, name: str | None = 
     matrix = diag_embed(x, offset)
     if padding_value == 0:
         return matrix
-    elsewhere = ~np.eye(matrix.shape[0], k=offset, dtype=bool)
-    return add(matrix, elsewhere.astype(x.dtype) * x.dtype.type(padding_value))
+    return where(equal(diag_embed(ones_like(x), offset), 0), cast(tensor_or_number(padding_value), x.dtype), matrix)
+
+
+def diagflat(x: Tensor, offset: int = 0, name: str | None = None) -> Tensor:
+    """A matrix with all elements of `x` on a diagonal."""
+    return diag(reshape(x, [-1]), offset)

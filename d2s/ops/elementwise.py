@@ -64,11 +64,17 @@ def ufunc_dtype(ufunc: np.ufunc, name: str, *specs: TensorSpec) -> DType:
         raise DTypeError(f"{name} is not defined for {kinds}") from None
 
 
-def require_floating(name: str) -> Callable[..., TensorSpec]:
-    """The `infer` of a function of real numbers that keeps shape and dtype; its attributes do not matter."""
+def require_floating(name: str, kinds: str = "fc") -> Callable[..., TensorSpec]:
+    """The `infer` of a function of real (or also complex) numbers that keeps shape and dtype, whatever its attributes.
+
+    Parameters
+    ----------
+    kinds : {"fc", "f"}
+        Also complex numbers, or not.
+    """
 
     def infer(x: TensorSpec, **attrs: Any) -> TensorSpec:
-        if x.dtype.kind not in "fc":
+        if x.dtype.kind not in kinds:
             raise DTypeError(f"{name} is defined for floating point tensors, got {x.dtype.name}")
         return x
 

@@ -87,7 +87,7 @@ def erf_of(x: Array) -> Array:
     return result
 
 
-@define_op("erf", infer=require_floating("erf"), saves=("x",))
+@define_op("erf", kinds="f", infer=require_floating("erf", "f"), saves=("x",))
 def erf_op(x: Array) -> Array:
     """2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x."""
     return erf_of(x)
@@ -99,7 +99,7 @@ _ROOT_2_OVER_PI = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
 
 
-@define_op("gelu", infer=require_floating("gelu"), saves=("x",))
+@define_op("gelu", kinds="f", infer=require_floating("gelu", "f"), saves=("x",))
 def gelu_op(x: Array, *, approximate: bool) -> Any:
     """x times the share of the normal distribution below x; approximately, by a tanh."""
     if approximate:
@@ -109,7 +109,7 @@ def gelu_op(x: Array, *, approximate: bool) -> Any:
     return (erf_of(x * x.dtype.type(math.sqrt(0.5))) + 1) * (x * x.dtype.type(0.5))
 
 
-@define_op("gelu_slope", infer=require_floating("gelu_slope"), saves=("x",))
+@define_op("gelu_slope", kinds="f", infer=require_floating("gelu_slope", "f"), saves=("x",))
 def gelu_slope_op(x: Array, *, approximate: bool) -> Any:
     """The derivative of gelu."""
     kind, half = x.dtype.type, x.dtype.type(0.5)

@@ -13,6 +13,7 @@ from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import sizes_agree
 from d2s.ops.diagonals import diag_embed, diagonal, tril
+from d2s.ops.joining import stack
 from d2s.ops.products import matmul
 from d2s.ops.promotion import float_operands, floating
 from d2s.ops.shape import squeeze, swapaxes, unsqueeze
@@ -37,7 +38,7 @@ def transposed(x: Tensor) -> Tensor:
     return swapaxes(x, -1, -2)
 
 
-@define_op("inverse", infer=_same_shape("inverse"), saves=("out",))
+@define_op("inverse", kinds="f", infer=_same_shape("inverse"), saves=("out",))
 def inverse_op(x: Array) -> Array:
     """Matrix inverse."""
     return np.linalg.inv(x)
@@ -53,7 +54,7 @@ def _infer_solve(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     return TensorSpec((*broadcast_shapes(a.shape[:-2], b.shape[:-2], what="batches of solve"), *b.shape[-2:]), a.dtype)
 
 
-@define_op("solve", infer=_infer_solve, saves=("a", "out"))
+@define_op("solve", kinds="f", infer=_infer_solve, saves=("a", "out"))
 def solve_op(a: Array, b: Array) -> Array:
     """The x with a @ x = b."""
     if b.ndim < 2:
@@ -67,7 +68,7 @@ solve_op.vjp(
 )
 
 
-@define_op("cholesky", infer=_same_shape("cholesky"), saves=("out",))
+@define_op("cholesky", kinds="f", infer=_same_shape("cholesky"), saves=("out",))
 def cholesky_op(x: Array) -> Array:
     """The lower triangle l with l @ l.T = x."""
     return np.linalg.cholesky(x)
@@ -91,7 +92,7 @@ def _infer_det(x: TensorSpec) -> TensorSpec:
     return TensorSpec(x.shape[:-2], x.dtype)
 
 
-@define_op("det", infer=_infer_det, saves=("x", "out"))
+@define_op("det", kinds="f", infer=_infer_det, saves=("x", "out"))
 def det_op(x: Array) -> Any:
     """Determinant."""
     return np.linalg.det(x)
@@ -106,7 +107,7 @@ def _infer_slogdet(x: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
     return one, one
 
 
-@define_op("slogdet", infer=_infer_slogdet, saves=("x",))
+@define_op("slogdet", kinds="f", infer=_infer_slogdet, saves=("x",))
 def slogdet_op(x: Array) -> tuple[Any, Any]:
     """Sign and logarithm of the absolute value of the determinant."""
     sign, logarithm = np.linalg.slogdet(x)
@@ -162,10 +163,9 @@ def det(x: Tensor, name: str | None = None) -> Tensor:
     return bind(det_op, floating(x))
 
 
-def slogdet(x: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Sign and logarithm of the absolute value of the determinant."""
-    sign, logarithm = bind(slogdet_op, floating(x))
-    return sign, logarithm
+def slogdet(x: Tensor, name: str | None = None) -> Tensor:
+    """Sign and logarithm of the absolute value of the determinant, along a new first axis of size 2."""
+    return stack(bind(slogdet_op, floating(x)))
 
 
 def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:

@@ -13,7 +13,9 @@ from d2s.core.spec import Dim, Size, TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.axes import axis_index, integers, size_argument
+from d2s.ops.casting import assign_op
 from d2s.ops.promotion import as_dtype_of, promote_all, tensor_or_number
+from d2s.ops.shape import moveaxis
 
 
 def _infer_concat(*xs: TensorSpec, axis: int) -> TensorSpec:
@@ -158,7 +160,12 @@ def concat(x: Sequence[Tensor], axis: Any = 0, name: str | None = None) -> Tenso
 
 
 def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
-    """Tensors of one shape along a new axis, at place `axis` of the result; different dtypes are promoted."""
+    """Tensors of one shape along a new axis, at place `axis` of the result; different dtypes are promoted.
+
+    A tensor stands for its slices along the first axis.
+    """
+    if is_tensor(x) and x.ndim:  # type: ignore[attr-defined]
+        return bind(assign_op, moveaxis(x, 0, axis_index(axis, x.ndim)))  # type: ignore[attr-defined]
     tensors = _of_one_dtype(x, "stack")
     return bind(stack_op, *tensors, axis=axis_index(axis, tensors[0].ndim + 1))
 

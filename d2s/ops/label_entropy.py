@@ -41,7 +41,7 @@ def _checked_labels(label: Array, classes: int, ignore_index: int) -> tuple[Arra
     return label, valid
 
 
-@define_op("softmax_cross_entropy", infer=_infer_cross_entropy, saves=("logits", "label"))
+@define_op("softmax_cross_entropy", kinds="f", infer=_infer_cross_entropy, saves=("logits", "label"))
 def softmax_cross_entropy_op(logits: Array, label: Array, *, ignore_index: int) -> Array:
     """-log(softmax(logits)[label]) over the last axis; 0 where the label is `ignore_index`."""
     label, valid = _checked_labels(label, logits.shape[-1], ignore_index)
@@ -60,7 +60,7 @@ def _infer_softmax_minus_label(
 
 @define_op(
     "softmax_minus_label",
-    infer=_infer_softmax_minus_label,
+    kinds="f", infer=_infer_softmax_minus_label,
     saves=("g", "logits", "label"),
 )
 def softmax_minus_label_op(g: Array, logits: Array, label: Array, *, ignore_index: int) -> Array:

@@ -33,7 +33,7 @@ def softmax_of(x: Array, axis: int) -> Array:
     return result
 
 
-@define_op("softmax", infer=_infer_softmax, saves=("out",))
+@define_op("softmax", kinds="f", infer=_infer_softmax, saves=("out",))
 def softmax_op(x: Array, *, axis: int = -1) -> Array:
     """Exponentials over their sum along `axis`."""
     return softmax_of(x, axis)
@@ -47,7 +47,7 @@ def _softmax_gradient(g: Tensor, out: Tensor, axis: int) -> Tensor:
 softmax_op.vjp(lambda g, out, x, *, axis=-1: _softmax_gradient(g, out, axis))
 
 
-@define_op("log_softmax", infer=_infer_softmax, saves=("out",))
+@define_op("log_softmax", kinds="f", infer=_infer_softmax, saves=("out",))
 def log_softmax_op(x: Array, *, axis: int = -1) -> Any:
     """Logarithm of softmax along `axis`."""
     shifted = x - maximum_reduce(x, axis=axis, keepdims=True, initial=-np.inf)

@@ -39,6 +39,7 @@ from d2s.ops import (
     trigonometry,
 )
 from d2s.ops.annotations import Tensor
+from d2s.ops.derived_methods import DerivedMethods
 from d2s.ops.promotion import float_operands, operands
 
 Operands = Callable[[Any, Any], tuple[Any, Any]]
@@ -81,18 +82,7 @@ def _left_to(other: Any, reflected: str, tensor: Tensor, symbol: str) -> Any:
     raise DTypeError(f"unsupported operand type(s) for {symbol}: {names}")
 
 
-def inplace_method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that makes the tensor name the result of `function` on it."""
-
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return self._assign_version(function(self, *args, **kwargs))
-
-    method.__name__ = f"{function.__name__}_"
-    method.__doc__ = f"`{function.__name__}` in place: the tensor becomes the result, and is returned."
-    return method
-
-
-class TensorMethods:
+class TensorMethods(DerivedMethods):
     """What can be done with a tensor, in either mode.  Needs `shape`, `dtype`, `spec` and `_assign_version`."""
 
     __slots__ = ()
@@ -179,10 +169,6 @@ class TensorMethods:
             total = total * size
         return total
 
-    def numel(self) -> Any:
-        """Number of elements."""
-        return self.size
-
     @property
     def T(self: Tensor) -> Any:
         """The axes in reverse order."""
@@ -246,19 +232,3 @@ class TensorMethods:
 
     cast = astype = casting.cast
     clone = creation.clone
-
-    # --- in place: the tensor becomes the result ---
-
-    add_, subtract_ = inplace_method(arithmetic.add), inplace_method(arithmetic.subtract)
-    multiply_, divide_ = inplace_method(arithmetic.multiply), inplace_method(arithmetic.divide)
-    remainder_, pow_ = inplace_method(arithmetic.mod), inplace_method(arithmetic.pow)
-    scale_, clip_, neg_ = inplace_method(arithmetic.scale), inplace_method(selection.clip), inplace_method(neg)
-    exp_, log_, sqrt_ = inplace_method(exp), inplace_method(log), inplace_method(sqrt)
-    rsqrt_, reciprocal_, square_ = inplace_method(rsqrt), inplace_method(reciprocal), inplace_method(square)
-    abs_, round_ = inplace_method(abs), inplace_method(round)
-    floor_, ceil_ = inplace_method(floor), inplace_method(ceil)
-    tanh_, sigmoid_, relu_ = inplace_method(tanh), inplace_method(sigmoid), inplace_method(activation.relu)
-    reshape_, flatten_ = inplace_method(reshape), inplace_method(flatten)
-    squeeze_, unsqueeze_ = inplace_method(squeeze), inplace_method(unsqueeze)
-    fill_, zero_ = inplace_method(creation.full_like), inplace_method(creation.zeros_like)
-    masked_fill_, scatter_ = inplace_method(masked_fill), inplace_method(scatter)

@@ -36,7 +36,7 @@ def _centred(x: Array, axis: Axes, epsilon: float) -> tuple[Array, Array]:
     return centred, 1 / np.sqrt(variance + x.dtype.type(epsilon))
 
 
-@define_op("standardize", infer=_infer_standardize, saves=("x",))
+@define_op("standardize", kinds="f", infer=_infer_standardize, saves=("x",))
 def standardize_op(x: Array, *, axis: Axes, epsilon: float) -> Array:
     """Minus the mean, over the standard deviation: (x - mean) / sqrt(variance + epsilon), over the given axes."""
     result, scale = _centred(x, axis, epsilon)
@@ -46,7 +46,7 @@ def standardize_op(x: Array, *, axis: Axes, epsilon: float) -> Array:
 
 @define_op(
     "standardize_gradient",
-    infer=lambda g, x, *, axis, epsilon: _infer_standardize(x, axis=axis, epsilon=epsilon),
+    kinds="f", infer=lambda g, x, *, axis, epsilon: _infer_standardize(x, axis=axis, epsilon=epsilon),
     saves=("g", "x"),
 )
 def standardize_gradient_op(g: Array, x: Array, *, axis: Axes, epsilon: float) -> Array:

@@ -16,7 +16,7 @@ from d2s.ops.complex_numbers import conj
 from d2s.ops.elementwise import ufunc_dtype
 from d2s.ops.promotion import operands
 from d2s.ops.reduction import sum
-from d2s.ops.shape import reshape, squeeze, unsqueeze
+from d2s.ops.shape import flatten, reshape, squeeze, unsqueeze
 
 
 def _infer_matmul(x: TensorSpec, y: TensorSpec, *, transpose_x: bool = False, transpose_y: bool = False) -> TensorSpec:
@@ -77,7 +77,7 @@ def _gradient_of_y(g: Tensor, x: Any, y: Any, transpose_x: bool, transpose_y: bo
         return sum(column, axis=list(range(column.ndim - 1))) if column.ndim > 1 else column
     if y.ndim == 2 and x.ndim > 2 and not transpose_x:
         # The sum over the leading axes is part of one product.
-        x, g = (reshape(part, [-1, part.spec.shape[-1]]) for part in (x, g))
+        x, g = (flatten(part, 0, -2) for part in (x, g))
     if transpose_y:
         return matmul(g, x, True, transpose_x)
     return matmul(x, g, not transpose_x, False)

@@ -11,6 +11,8 @@ any                complex                                    complex of the sam
 float32            float64                                    float64
 any float          integer or bool tensor                     that float
 integer            another integer tensor                     NumPy's, but never a float
+with axes          a tensor of the same kind without axes     the dtype of the one with axes,
+                                                              but for `where`, `maximum`, `minimum`
 =================  =========================================  ===========================
 
 A NumPy array counts as a tensor.  True division and functions like `exp` bring integers to the default dtype.
@@ -26,7 +28,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase, bind
 from d2s.core.spec import DType, default_dtype
-from d2s.errors import DTypeError
+from d2s.errors import DTypeError, NumberError
 from d2s.ops.annotations import Tensor
 from d2s.ops.casting import assign_op, cast_op
 
@@ -96,6 +98,14 @@ def operands(x: Any, y: Any) -> tuple[Any, Any]:
     return _brought_together(x, y)
 
 
+def equal_operands(x: Any, y: Any) -> tuple[Any, Any]:
+    """As `operands`, for ops that choose between them: a tensor without axes counts as any other."""
+    if isinstance(x, TensorBase) and isinstance(y, TensorBase):
+        dtype = promote(x.dtype, y.dtype)  # type: ignore[attr-defined]
+        return as_dtype_of(x, dtype), as_dtype_of(y, dtype)
+    return operands(x, y)
+
+
 def float_operands(x: Any, y: Any) -> tuple[Any, Any]:
     """As `operands`, but integers and bools become the default dtype: for true division and its like."""
     x, y = operands(x, y)
@@ -125,15 +135,28 @@ def _brought_together(x: Any, y: Any) -> tuple[Any, Any]:
         dtype = dtype_with_number(y.dtype, x)
     else:
         x, y = tensor_or_number(x), tensor_or_number(y)
-        dtype = promote(x.dtype, y.dtype)
+        dtype = _promote_by_axes(x, y)
     return as_dtype_of(x, dtype), as_dtype_of(y, dtype)
+
+
+def _promote_by_axes(x: Any, y: Any) -> DType:
+    """Common dtype of two tensors; of one kind, that of the one with axes, if the other has none."""
+    if x.dtype.kind == y.dtype.kind or {x.dtype.kind, y.dtype.kind} == {"i", "u"}:
+        if x.ndim and not y.ndim:
+            return x.dtype  # type: ignore[no-any-return]
+        if y.ndim and not x.ndim:
+            return y.dtype  # type: ignore[no-any-return]
+    return promote(x.dtype, y.dtype)
 
 
 def as_dtype_of(value: Any, dtype: DType) -> Any:
     """A tensor or number as the same thing of `dtype`; tensors by a cast op, so that gradients come back."""
     if isinstance(value, TensorBase):
         return value if value.dtype == dtype else bind(cast_op, value, dtype=dtype)  # type: ignore[attr-defined]
-    return dtype.type(value)
+    try:
+        return dtype.type(value)
+    except OverflowError:
+        raise NumberError(f"{value} is out of range for {dtype.name}") from None
 
 
 def tensor_or_number(value: Any, what: str = "an operand") -> Any:

@@ -41,6 +41,16 @@ def seed(seed: int) -> np.random.Generator:
     return _generator
 
 
+def get_rng_state(device: Any = None) -> list[Any]:
+    """Where the generator is, for `set_rng_state`; one entry, as there is one device."""
+    return [_bits.state]
+
+
+def set_rng_state(state_list: list[Any], device: Any = None) -> None:
+    """Put the generator back to where it was: it draws the same numbers again."""
+    (_bits.state,) = state_list
+
+
 def _infer_shaped(*, shape: Shape, dtype: DType, **attrs: Any) -> TensorSpec:
     return TensorSpec(shape, dtype)
 
@@ -88,7 +98,7 @@ def _infer_probabilities(x: TensorSpec) -> TensorSpec:
     return x
 
 
-@define_op("bernoulli", infer=_infer_probabilities, random=True)
+@define_op("bernoulli", kinds="f", infer=_infer_probabilities, random=True)
 def bernoulli_op(x: Array) -> Array:
     """1 with probability x, else 0."""
     return (generator().random(x.shape) < x).astype(x.dtype)
@@ -102,7 +112,7 @@ def _infer_multinomial(x: TensorSpec, *, num_samples: Size, replacement: bool) -
     return TensorSpec((*x.shape[:-1], num_samples), np.dtype("int64"))
 
 
-@define_op("multinomial", infer=_infer_multinomial, random=True)
+@define_op("multinomial", kinds="f", infer=_infer_multinomial, random=True)
 def multinomial_op(x: Array, *, num_samples: int, replacement: bool) -> Array:
     """Classes drawn with the given weights."""
     weights = x.astype(np.float64) / x.sum(-1, keepdims=True, dtype=np.float64)
@@ -207,3 +217,40 @@ def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Ten
 def multinomial(x: Tensor, num_samples: Any = 1, replacement: bool = False, name: str | None = None) -> Tensor:
     """`num_samples` classes drawn by the weights `x`, of shape (n,) or (rows, n); not twice without `replacement`."""
     return bind(multinomial_op, x, num_samples=size_argument(num_samples), replacement=bool(replacement))
+
+
+def randint_like(
+    x: Tensor, low: int = 0, high: int | None = None, dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """Whole numbers as by `randint`, in the shape (and, unless it is given, the dtype) of `x`."""
+    return randint(low, high, x.shape, "int64").cast(x.dtype if dtype is None else dtype)
+
+
+def rand_like(input: Tensor, name: str | None = None, *, dtype: Any = None) -> Tensor:
+    """Numbers spread evenly over [0, 1), in the shape (and dtype) of `input`."""
+    return rand(input.shape, input.dtype if dtype is None else dtype)
+
+
+def randn_like(x: Tensor, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Normally distributed numbers, in the shape (and dtype) of `x`."""
+    return randn(x.shape, x.dtype if dtype is None else dtype)
+
+
+def uniform_like(x: Tensor, min: float = 0.0, max: float = 1.0, seed: int = 0, name: str | None = None) -> Tensor:
+    """Numbers spread evenly over [min, max), in the shape and dtype of `x`."""
+    return uniform(x.shape, x.dtype, min, max, seed)
+
+
+def normal_like(x: Tensor, mean: float = 0.0, std: float = 1.0, name: str | None = None) -> Tensor:
+    """Normally distributed numbers, in the shape and dtype of `x`."""
+    return gaussian(x.shape, mean, std, dtype=x.dtype)
+
+
+def bernoulli_like(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
+    """1 with probability `p`, else 0, in the shape and dtype of `x`."""
+    return (rand(x.shape, "float64") < p).cast(x.dtype)
+
+
+def exponential_like(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor:
+    """Numbers with the density ``lam * exp(-lam * x)``, in the shape and dtype of `x`."""
+    return (-(1 - rand(x.shape, x.dtype)).log() / lam).cast(x.dtype)

@@ -117,8 +117,13 @@ def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
     return reshape(repeated, [count * size for count, size in zip(times, sizes, strict=True)])
 
 
-def repeat_interleave(x: Tensor, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Each element along `axis` (or of the flattened tensor) repeated: the same number of times, or each its own."""
+def repeat_interleave(
+    x: Tensor, repeats: Any, axis: int | None = None, name: str | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element along `axis` (or of the flattened tensor) repeated: the same number of times, or each its own.
+
+    The size of the result follows from the repeats; `output_size` is accepted for programs that pass it.
+    """
     if axis is None:
         x, axis = reshape(x, [-1]), 0
     place = axis_index(axis, x.ndim)

@@ -56,7 +56,7 @@ def _floats_only(name: str) -> Callable[[DType], DType]:
     return keep
 
 
-@define_op("mean", infer=_reduces(_floats_only("mean")))
+@define_op("mean", kinds="fc", infer=_reduces(_floats_only("mean")))
 def mean_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Sum over the number of elements; NaN if there are none."""
     total = add_reduce(x, axis=axis, keepdims=keepdim)
@@ -70,12 +70,10 @@ mean_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: spread(g, x.shape, ax
 def _infer_spread(
     g: TensorSpec, *, shape: Shape, axis: Axes = None, keepdim: bool = False, average: bool = False
 ) -> TensorSpec:
-    if average:
-        _floats_only("the average")(g.dtype)
-    return TensorSpec(shape, g.dtype)
+    return TensorSpec(shape, _floats_only("spread")(g.dtype))
 
 
-@define_op("spread", infer=_infer_spread)
+@define_op("spread", kinds="fc", infer=_infer_spread)
 def spread_op(
     g: Array, *, shape: tuple[int, ...], axis: Axes = None, keepdim: bool = False, average: bool = False
 ) -> Array:
@@ -247,9 +245,11 @@ def sum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, 
     return bind(sum_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
 
 
-def mean(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """Arithmetic mean over axes; see `sum`.  Integers become the default dtype."""
-    x = floating(x)
+def mean(
+    x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None, *, dtype: Any = None
+) -> Tensor:
+    """Arithmetic mean over axes; see `sum`.  Integers become the default dtype, or all elements `dtype`."""
+    x = floating(x) if dtype is None else floating(cast(x, dtype))
     if axis is None and not keepdim:
         return bind(mean_op, x)
     return bind(mean_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))

@@ -35,7 +35,11 @@ abs_op.vjp(lambda g, out, x: g * sign(x))
 
 def sign(x: Tensor, name: str | None = None) -> Tensor:
     """-1, 0 or 1; of a complex number, the number of size 1 in its direction."""
-    return bind(sign_op, tensor_or_number(x))
+    x = tensor_or_number(x)
+    if x.dtype.kind != "c":
+        return bind(sign_op, x)
+    size = abs(x)
+    return x / (size + (size == 0).cast(size.dtype))
 
 
 def abs(x: Tensor, name: str | None = None) -> Tensor:

@@ -15,7 +15,7 @@ from d2s.ops.arithmetic import maximum, minimum
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal, isnan
 from d2s.ops.indexing import getitem
-from d2s.ops.promotion import as_dtype_of, dtype_with_number, operands, tensor_or_number
+from d2s.ops.promotion import as_dtype_of, dtype_with_number, equal_operands, tensor_or_number
 
 
 def _infer_where(condition: TensorSpec, x: TensorSpec, y: TensorSpec) -> TensorSpec:
@@ -47,7 +47,7 @@ def _infer_clip(x: TensorSpec, *, min: Any = None, max: Any = None) -> TensorSpe
     return x
 
 
-@define_op("clip", infer=_infer_clip, saves=("x",))
+@define_op("clip", kinds="f", infer=_infer_clip, saves=("x",))
 def clip_op(x: Array, *, min: Any = None, max: Any = None) -> Any:
     """Elements outside the bounds replaced by the nearer bound."""
     return np.clip(x, min, max)
@@ -88,7 +88,7 @@ def where(condition: Tensor, x: Any = None, y: Any = None, name: str | None = No
         return nonzero(condition, as_tuple=True)
     if x is None or y is None:
         raise DTypeError("where needs both x and y, or neither")
-    return bind(where_op, tensor_or_number(condition, "the condition of where"), *operands(x, y))
+    return bind(where_op, tensor_or_number(condition, "the condition of where"), *equal_operands(x, y))
 
 
 def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None) -> Tensor:

@@ -9,11 +9,12 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, DType, Size, TensorSpec, as_dtype
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import axis_index, reduced_shape, size_argument
 from d2s.ops.gathering import take_along_axis
 from d2s.ops.promotion import operands
+from d2s.ops.shape import reshape
 
 _INT64 = np.dtype("int64")
 
@@ -121,6 +122,8 @@ def searchsorted_op(sequence: Array, values: Array, *, right: bool, dtype: DType
 def _infer_bincount(x: TensorSpec, *weights: TensorSpec, minlength: int) -> TensorSpec:
     if x.ndim != 1 or x.dtype.kind not in "iu":
         raise DTypeError(f"bincount needs a vector of integers, got {x}")
+    if weights and weights[0].dtype.kind == "c":
+        raise DTypeError(f"bincount needs real weights, got {weights[0].dtype.name}")
     return TensorSpec((Dim(),), weights[0].dtype if weights else _INT64)
 
 
@@ -170,6 +173,9 @@ def topk(
     ShapeError
         If `k` is less than 1 or more than there are.
     """
+    if not x.ndim:
+        values, indices = topk(reshape(x, [1]), k, axis, largest, sorted)
+        return reshape(values, []), reshape(indices, [])
     place = axis_index(-1 if axis is None else axis, x.ndim)
     indices = bind(top_indices_op, x, k=size_argument(k), axis=place, largest=bool(largest))
     return take_along_axis(x, indices, place), indices
@@ -199,6 +205,8 @@ def unique(
     axis: int | None = None,
     dtype: Any = "int64",
     name: str | None = None,
+    *,
+    sorted: bool = True,
 ) -> Any:
     """
     The different elements of `x` (or slices along `axis`) in ascending order.
@@ -225,9 +233,16 @@ def unique(
 
 
 def searchsorted(
-    sorted_sequence: Tensor, values: Tensor, out_int32: bool = False, right: bool = False, name: str | None = None
+    sorted_sequence: Tensor, values: Tensor, out_int32: bool = False, right: bool = False, name: str | None = None,
+    *, side: str | None = None,
 ) -> Tensor:
-    """Where each of `values` belongs in `sorted_sequence`, sorted along its last axis: before (or after) equal ones."""
+    """Where each of `values` belongs in `sorted_sequence`, sorted along its last axis: before (or after) equal ones.
+
+    `side` says the same as `right`: "left" or "right".
+    """
+    if side not in (None, "left", "right"):
+        raise ArgumentError(f"side must be 'left' or 'right', got {side!r}")
+    right = right or side == "right"
     sequence, wanted = operands(sorted_sequence, values)
     dtype = np.dtype("int32") if out_int32 else _INT64
     return bind(searchsorted_op, sequence, wanted, right=bool(right), dtype=dtype)

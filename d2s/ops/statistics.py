@@ -11,19 +11,19 @@ from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
 from d2s.errors import ArgumentError, DTypeError
-from d2s.ops.annotations import Array, Axis, Tensor, add_reduce
+from d2s.ops.annotations import Array, Axis, Tensor, add_reduce, is_tensor
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal, isnan, not_equal
 from d2s.ops.decompositions import svd
 from d2s.ops.exponential import sqrt, square
-from d2s.ops.gathering import index_select
+from d2s.ops.gathering import index_select, take_along_axis
 from d2s.ops.joining import stack
 from d2s.ops.promotion import floating
 from d2s.ops.reduction import any, max, mean, min, spread, sum
 from d2s.ops.rounding import abs
 from d2s.ops.selection import where
-from d2s.ops.shape import moveaxis, reshape, squeeze, unsqueeze
+from d2s.ops.shape import moveaxis, reshape, squeeze, transpose, unsqueeze
 from d2s.ops.sorting import sort
 
 
@@ -33,7 +33,7 @@ def _infer_norm(x: TensorSpec, *, axis: tuple[int, ...] | None, keepdim: bool) -
     return TensorSpec(reduced_shape(x.shape, axis_indices(axis, x.ndim), keepdim), x.dtype)
 
 
-@define_op("euclidean_norm", infer=_infer_norm, saves=("x", "out"))
+@define_op("euclidean_norm", kinds="f", infer=_infer_norm, saves=("x", "out"))
 def euclidean_norm_op(x: Array, *, axis: tuple[int, ...] | None, keepdim: bool) -> Any:
     """Root of the sum of squares."""
     return np.sqrt(add_reduce(np.square(x), axis=axis, keepdims=keepdim))
@@ -96,7 +96,9 @@ def std(x: Tensor, axis: Axis = None, unbiased: bool = True, keepdim: bool = Fal
     return sqrt(var(x, axis, unbiased, keepdim))
 
 
-def norm(x: Tensor, p: Any = None, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+def norm(
+    x: Tensor, p: Any = None, axis: Axis = None, keepdim: bool = False, name: str | None = None, *, dtype: Any = None
+) -> Tensor:
     """
     Norm of all elements, or over axes.
 
@@ -109,13 +111,15 @@ def norm(x: Tensor, p: Any = None, axis: Axis = None, keepdim: bool = False, nam
         value and the sum of all; "fro" (by default) is the root of the sum of squares.
     axis : int or sequence of int, optional
     keepdim : bool
+    dtype : dtype, optional
+        Compute in this floating point dtype.
 
     Returns
     -------
     Tensor
         The gradient of the 2-norm at 0 is 0.
     """
-    x = floating(x)
+    x = floating(x if dtype is None else cast(x, dtype))
     if isinstance(axis, list | tuple) and len(axis) == 2 and p not in (None, "fro"):
         return _matrix_norm(x, p, (axis[0], axis[1]), keepdim)
     if p is None or p == "fro" or p == 2:
@@ -207,31 +211,75 @@ def quantile(
     """
     if isinstance(q, list | tuple):
         return stack([quantile(x, share, axis, keepdim, interpolation) for share in q])
+    q = _share(q)
+    x, places = _axes_last(floating(x), axis)
+    found = _at_share(sort(x, -1), q, x.shape[-1], x.ndim - 1, interpolation)
+    found = squeeze(where(any(isnan(x), -1, True), math.nan, found), -1)
+    return unsqueeze(found, places) if keepdim else found
+
+
+def _share(q: Any) -> float:
     if not 0 <= q <= 1:
         raise ArgumentError(f"quantile needs shares in [0, 1], got {q}")
-    x = floating(x)
-    ndim = x.ndim
-    if axis is None:
-        x, place = reshape(x, [-1]), 0
+    return float(q)
+
+
+def _axes_last(x: Tensor, axis: Any) -> tuple[Tensor, list[int]]:
+    """`x` with the elements of some axes (by default all) in one, the last; and these axes."""
+    if axis is None or not x.ndim:
+        axis_indices(axis, x.ndim)
+        return reshape(x, [-1]), list(range(x.ndim))
+    places = sorted(axis_index(one, x.ndim) for one in (axis if isinstance(axis, list | tuple) else [axis]))
+    if len(places) == 1:
+        return moveaxis(x, places, [-1]), places
+    rest = [one for one in range(x.ndim) if one not in places]
+    return reshape(transpose(x, [*rest, *places]), [*(x.shape[one] for one in rest), -1]), places
+
+
+def _at_share(ordered: Tensor, q: float, size: Any, place: int, interpolation: str) -> Tensor:
+    """The element of ordered ones, along an axis that is kept, below which the share `q` of the first `size` lies.
+
+    `size` is a number, also one that is known only when the Program runs, or a tensor of numbers, with that axis.
+    """
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise ArgumentError(
+            f"interpolation must be one of linear, lower, higher, midpoint, nearest, got {interpolation!r}")
+    if isinstance(size, int):
+        position: Any = q * (size - 1)
+        below: Any = math.floor(position)
+        nearest: Any = round(position)
     else:
-        place = axis_index(axis, ndim)
-    ordered = sort(x, place)
-    position = q * (ordered.shape[place] - 1)
-    below = math.floor(position)
-    above = math.ceil(position)
-    weights = {
-        "linear": position - below,
-        "lower": 0.0,
-        "higher": 1.0,
-        "midpoint": 0.5,
-        "nearest": round(position) - below,
-    }
-    if interpolation not in weights:
-        raise ArgumentError(f"interpolation must be one of {', '.join(weights)}, got {interpolation!r}")
-    share = weights[interpolation]
-    low, high = (index_select(ordered, np.asarray([at]), place) for at in (below, above))
-    found = low * (1 - share) + high * share if 0 < share < 1 else high if share else low
-    found = where(any(isnan(x), place, True), math.nan, found)
-    if axis is None:
-        return reshape(found, [1] * ndim if keepdim else [])
-    return found if keepdim else squeeze(found, place)
+        count = size if is_tensor(size) else reshape(size.__d2s_operand__("float64"), [1] * ordered.ndim)
+        position = (cast(count, "float64") - 1).maximum(0.0) * q
+        below, nearest = position.floor(), position.round()
+    between = position - below
+    share = {"linear": between, "lower": 0.0, "higher": 1.0, "midpoint": 0.5, "nearest": nearest - below}[interpolation]
+    if isinstance(size, int):
+        low, high = (index_select(ordered, np.asarray([at]), place) for at in (below, math.ceil(position)))
+        return low * (1 - share) + high * share if 0 < share < 1 else high if share else low
+    low, high = (take_along_axis(ordered, cast(at, "int64"), place) for at in (below, position.ceil()))
+    if not is_tensor(share):
+        return low * (1 - share) + high * share if 0 < share < 1 else high if share else low
+    mixed = low * cast(1 - share, low.dtype) + high * cast(share, low.dtype)
+    return where(equal(share, 0), low, where(equal(share, 1), high, mixed))
+
+
+def nanmedian(
+    x: Tensor, axis: Any = None, keepdim: bool = False, mode: str = "avg", name: str | None = None
+) -> Tensor:
+    """Middle element over axes of those that are not NaN, see `median`; NaN where there are none."""
+    return nanquantile(x, 0.5, axis, keepdim, "linear" if mode == "avg" else "lower")
+
+
+def nanquantile(
+    x: Tensor, q: Any, axis: Any = None, keepdim: bool = False, interpolation: str = "linear"
+) -> Tensor:
+    """`quantile` of the elements that are not NaN; NaN where there are none."""
+    if isinstance(q, list | tuple):
+        return stack([nanquantile(x, share, axis, keepdim, interpolation) for share in q])
+    x, places = _axes_last(floating(x), axis)
+    ordered = sort(x, -1)
+    count = sum(cast(equal(x, x), "float64"), -1, keepdim=True)
+    found = where(equal(count, 0), math.nan, _at_share(ordered, _share(q), count, x.ndim - 1, interpolation))
+    found = squeeze(found, -1)
+    return unsqueeze(found, places) if keepdim else found

@@ -27,7 +27,7 @@ def _output_sizes(x: Array, window: Window) -> tuple[int, int]:
     return rows, columns
 
 
-@define_op("max_pool2d", infer=_infer_pool, saves=("x", "out"))
+@define_op("max_pool2d", kinds="f", infer=_infer_pool, saves=("x", "out"))
 def max_pool2d_op(x: Array, *, window: Window) -> Array:
     """Largest element of each window."""
     rows, columns = _output_sizes(x, window)
@@ -74,7 +74,7 @@ unpool2d_op.vjp(lambda a, out, g, x, pooled, *, window: bind(pick2d_op, a, x, po
 pick2d_op.vjp(lambda g, out, a, x, pooled, *, window: bind(unpool2d_op, g, x, pooled, window=window))
 
 
-@define_op("window_sum", infer=_infer_pool)
+@define_op("window_sum", kinds="f", infer=_infer_pool)
 def window_sum_op(x: Array, *, window: Window) -> Array:
     """Sum over each window."""
     rows, columns = _output_sizes(x, window)

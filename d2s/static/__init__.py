@@ -1,5 +1,6 @@
 """Static mode: Programs, how they are built, differentiated, compiled and run."""
 
+from d2s.static import nn
 from d2s.static.declaration import create_global_var, create_parameter, data
 from d2s.static.default_programs import (
     default_main_program,
@@ -25,6 +26,7 @@ __all__ = [
     "default_main_program",
     "default_startup_program",
     "gradients",
+    "nn",
     "program_guard",
     "py_func",
 ]

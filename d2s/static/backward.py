@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from d2s.core.interpreter import set_grad_mode, use_interpreter
+from d2s.ops.creation import zeros
 from d2s.ops.reduction import unbroadcast, unbroadcast_like
 from d2s.static.aliases import Alias, Aliases, Question
 from d2s.static.backward_regions import Gradient, Gradients, Loop, choose, cond, merge
@@ -96,7 +97,7 @@ def append_backward(
         conditional |= builder.met_in_regions
     records = frozenset((*records_read(result), *builder.records_of_writes()))
     return BackwardPlan(
-        result, reached, saved_values(program, result, records), records,
+        result, reached, saved_values(program, result, (*records, *builder.sized)), records,
         builder.sharing_with_read(builder.tensors), frozenset(builder.sharing_with_read(builder.output_numbers)),
         tuple(sorted(conditional)), frozenset(builder.visited), builder.writes.are_certain)
 
@@ -140,6 +141,8 @@ class Backward:
         for number, value in enumerate(program.outputs):
             self.output_numbers.setdefault(value, number)
         self.values_read: set[Value] = set()
+        # Values that a run keeps for their size.
+        self.sized: set[Value] = set()
         self.tensors: dict[Value, int] = {}
         self.visited: set[Operator] = set()
         self.hook_points: dict[Value, Value] = {}
@@ -350,6 +353,8 @@ class Backward:
         several = operator.several
         outs = tuple(self.variable(out) for out in operator.outputs) if reads_out else None
         if several:
+            # Another backward may reach only some of the outputs: the others are zeros of their size.
+            self.sized.update(out for out in operator.outputs if out.spec is not None and not out.spec.is_static)
             gs = tuple(
                 self.zeros_like(out) if g is None else self.or_zeros(g, out)
                 for g, out in zip(found, operator.outputs, strict=True)
@@ -474,6 +479,11 @@ class Backward:
         return value.spec if value.spec.is_static else _Unsaved(self.variable(value))
 
     def zeros_like(self, value: Value) -> Variable:
+        """Zeros in the shape of `value`, which need not be kept for that if its shape is known."""
+        assert value.spec is not None
+        if value.spec.is_static:
+            found: Variable = zeros(value.spec.shape, value.spec.dtype)
+            return found
         out = self.record.new_value("zeros", value.spec)
         self.record.emit("zeros_like", (value,), (out,))
         return self.variable(out)

@@ -24,7 +24,7 @@ from d2s.errors import (
 )
 from d2s.ops.promotion import dtype_with_number
 from d2s.static.hook_points import HookPoints
-from d2s.static.program import Block, Names, Operator, Program, Value, Write, map_values
+from d2s.static.program import Block, Names, Operator, Program, Value, Write, map_values, values_in
 from d2s.static.variable import ObjectVariable, Variable, dim_of
 
 
@@ -39,6 +39,7 @@ class StaticInterpreter(HookPoints):
     """
 
     priority = 10
+    checks_nan = False
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -311,6 +312,21 @@ class StaticInterpreter(HookPoints):
         new = value if isinstance(value, TensorBase) else self._constant_tensor(value, None)
         self.rebind(variable, self.value_of(assign(new.detach()).astype(variable.dtype)))  # type: ignore[attr-defined]
 
+    def known_value(self, value: Value) -> Any:
+        """The array of a value that is computed from constants only, or None."""
+        if value.is_constant:
+            return np.asarray(value.constant)
+        found = self.definitions.get(value)
+        if found is None:
+            return None
+        operator, arrays = found[0], [self.known_value(one) for one in found[0].inputs]
+        if operator.kind == "constant":
+            return arrays[0]
+        if operator.op is None or operator.op.random or operator.several or (
+                any(one is None for one in arrays) or next(values_in(operator.attrs), None) is not None):
+            return None
+        return operator.op.forward(*arrays, **operator.attrs)
+
     # --- Python objects ----------------------------------------------------------------------------------------
 
     def size_of(self, value: Value, axis: int) -> ObjectVariable:
@@ -417,6 +433,7 @@ class StaticInterpreter(HookPoints):
         raise TracingError(
             f"Python needs the truth value of {symbol!r}, which is known only when the Program runs",
             user_location(),
+            "Use static.nn.cond or static.nn.while_loop, or write the program as a function for to_static.",
             kind="T01",
         )
 

@@ -56,6 +56,8 @@ class FunctionWriter:
         Inputs that are Tensor objects of the caller, by number.
     hook_points : dict of Value to Value
         Where hooks of a value are kept in a run.
+    checks : bool
+        Raise AnomalyError at the first NaN.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class FunctionWriter:
         outputs: Sequence[Value] = (),
         tensors: Sequence[Value] = (),
         hook_points: dict[Value, Value] | None = None,
+        checks: bool = False,
     ) -> None:
         self.source = Source(name)
         self.saved = saved
@@ -73,6 +76,7 @@ class FunctionWriter:
         self.output_numbers = {value: number for number, value in reversed(list(enumerate(outputs)))}
         self.tensor_numbers = {value: number for number, value in enumerate(tensors)}
         self.hook_points = hook_points or {}
+        self.checks = checks
         self.names: dict[Value, str] = {}
         self.counts: dict[str, int] = {}
         self.taken: set[str] = {*RUNTIME, "np", "run", "walk", "saved"}
@@ -208,6 +212,10 @@ class FunctionWriter:
         else:
             assert operator.op is not None, operator.kind
             self.assign(operator, self.call(operator.op, operator))
+            if self.checks:
+                operands = map(self.name, operator.inputs)
+                for value in operator.outputs:
+                    self.line(f"check_nan({', '.join([repr(operator.kind), self.name(value), *operands])})", operator)
         if operator.op is not None or operator.kind == "item":
             inputs = f"[{', '.join(map(self.name, operator.inputs))}]"
             self.source.operands[len(self.source.lines)] = f"{inputs}, {self.expression(dict(operator.attrs))}"
@@ -290,10 +298,10 @@ def _all_reads(operator: Operator) -> Iterator[Value]:
 
 def forward_source(
     name: str, block: Block, saved: dict[Block, tuple[Value, ...]], records: frozenset[Value],
-    outputs: Sequence[Value], tensors: Sequence[Value], hook_points: dict[Value, Value],
+    outputs: Sequence[Value], tensors: Sequence[Value], hook_points: dict[Value, Value], checks: bool = False,
 ) -> Source:
     """The function ``name(run, *inputs)``: computes, keeps in `run.saved` what backward needs."""
-    w = FunctionWriter(name, saved, records, outputs, tensors, hook_points)
+    w = FunctionWriter(name, saved, records, outputs, tensors, hook_points, checks)
     inputs = [w.name(value) for value in block.inputs]
     w.source.lines.append(f"def {name}({', '.join(['run', *inputs])}):")
     w.top_saved = saved.get(block, ())
@@ -303,10 +311,10 @@ def forward_source(
 
 def backward_source(
     name: str, block: Block, forward: Block, saved: dict[Block, tuple[Value, ...]], outputs: Sequence[Value],
-    tensors: Sequence[Value], results: Sequence[Value] = (),
+    tensors: Sequence[Value], results: Sequence[Value] = (), checks: bool = False,
 ) -> Source:
     """The function ``name(run, walk, saved, *gradients)``: sends gradients to the edges of `run`."""
-    w = FunctionWriter(name, saved, frozenset(), outputs, tensors)
+    w = FunctionWriter(name, saved, frozenset(), outputs, tensors, checks=checks)
     inputs = [w.name(value) for value in block.inputs]
     w.source.lines.append(f"def {name}({', '.join(['run', 'walk', 'saved', *inputs])}):")
     w.results = frozenset(results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import itertools
@@ -83,8 +84,9 @@ class Compiled:
             value.spec if value.spec is not None and value.spec.is_static else unknown for value in program.outputs)
         self._plans: dict[Any, BackwardFunction] = {}
         self.registers_hooks = any(operator.kind == "register_hook" for operator in program.all_operators())
+        self.checks = False
         self.saved: dict[Block, tuple[Value, ...]] = {}
-        records: frozenset[Value] = frozenset()
+        self._records: frozenset[Value] = frozenset()
         # What a backward of all outputs uses up.
         self.all_visited: frozenset[Operator] = frozenset()
         # Outputs whose values backward reads: the caller may write to them.
@@ -100,15 +102,28 @@ class Compiled:
             program.backward = plan.program
             self.all_visited = plan.visited
             self._plans[(self.reachable, None)] = self._backward_function(plan)
-            records = plan.records
+            self._records = plan.records
             self.read_outputs, self.read_tensors = plan.outputs_read, plan.tensors_read
             self.is_exact = plan.knows_writes
         for check in FORWARD_CHECKS:
             check(program)
-        source = forward_source(
-            "forward", program.block, self.saved, records, program.outputs, self.tensors, hook_points)
-        self.forward_source = source
-        self.forward = load(source, program.name)
+        self.forward_source = self._forward_source()
+        self.forward = load(self.forward_source, program.name)
+
+    def _forward_source(self) -> Source:
+        program = self.program
+        return forward_source("forward", program.block, self.saved, self._records, program.outputs, self.tensors,
+                              self.hook_points, self.checks)
+
+    @functools.cached_property
+    def checked(self) -> Compiled:
+        """The same, but a NaN in the result of an op is an error: see `detect_anomaly`."""
+        other = copy.copy(self)
+        other.checks = True
+        other._plans = {}
+        other.forward_source = other._forward_source()
+        other.forward = load(other.forward_source, self.program.name)
+        return other
 
     @functools.cached_property
     def dependencies(self) -> tuple[frozenset[int], ...]:
@@ -132,8 +147,9 @@ class Compiled:
             check(plan.program, self.program)
         # The run keeps what the largest backward needs; a smaller one unpacks the same.
         block, forward, saved = plan.program.block, self.program.block, self.saved or plan.saved
-        run = load(
-            backward_source("backward", block, forward, saved, self.program.outputs, self.tensors), plan.program.name)
+        source = backward_source(
+            "backward", block, forward, saved, self.program.outputs, self.tensors, (), self.checks)
+        run = load(source, plan.program.name)
         if not plan.conditional:
             return BackwardFunction(run, plan.visited)
         count = load(count_source(block, forward, saved, plan.conditional), f"{plan.program.name} count")

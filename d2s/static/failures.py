@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -12,9 +13,23 @@ from d2s.core.arrays import element_of
 from d2s.errors import D2SError, is_user_code
 from d2s.static.codegen import SOURCE, Source
 from d2s.static.program import Operator
+from d2s.static.tracebacks import with_user_lines
 
 
-def in_the_users_terms(error: Exception, function: Any) -> Exception:
+def called(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a generated function; what it raises is told in the user's terms."""
+    try:
+        return function(*args)
+    except Exception as error:
+        explained = in_the_users_terms(error, function)
+        trace = with_user_lines(error.__traceback__)
+        if explained is not error:
+            raise explained.with_traceback(trace) from error
+        error.__traceback__ = trace
+        raise
+
+
+def in_the_users_terms(error: Exception, function: Any, prefix: str = "") -> Exception:
     """
     The error to raise for one that the generated `function` has raised.
 
@@ -23,6 +38,8 @@ def in_the_users_terms(error: Exception, function: Any) -> Exception:
     error : Exception
     function : callable
         What `load` has made of a Program.
+    prefix : str
+        What to put before the message of an error that did not come out of the user's own code.
 
     Returns
     -------
@@ -38,12 +55,19 @@ def in_the_users_terms(error: Exception, function: Any) -> Exception:
             # An error of the user's own `raise` brings its traceback along.
             if operator is None or operator.kind == "raise":
                 return error
-            return _explained(error, operator, [step.f_code for step, _ in steps[depth + 1 :]], frame, line, source)
+            below = [step.f_code for step, _ in steps[depth + 1 :]]
+            return _explained(error, operator, below, frame, line, source, prefix)
     return error
 
 
 def _explained(
-    error: Exception, operator: Operator, below: list[CodeType], frame: FrameType, line: int, source: Source
+    error: Exception,
+    operator: Operator,
+    below: list[CodeType],
+    frame: FrameType,
+    line: int,
+    source: Source,
+    prefix: str,
 ) -> Exception:
     place = operator.location
     found: Exception | None = error
@@ -54,7 +78,7 @@ def _explained(
     if not isinstance(found, D2SError):
         return error
     if place is not None and not is_the_users:
-        found.place_at(place)
+        found.place_at(place, prefix)
     return found
 
 

@@ -99,6 +99,16 @@ class GraphInterpreter(StaticInterpreter):
     def in_scope(self, value: Value) -> bool:
         return value in self.program.block.inputs or super().in_scope(value)
 
+    def rebind(self, variable: Variable, value: Value) -> None:
+        defined = self.definitions.get(variable.value)
+        if self.is_nested and variable.value not in self.block.inputs and (
+                defined is None or defined[1] is not self.block):
+            raise ProgramError(
+                f"{variable.name} is written in place inside of a branch or loop, and was made outside of it",
+                user_location(), "Return the new value from the function instead.", kind="P10",
+            )
+        super().rebind(variable, value)
+
     def size_of(self, value: Value, axis: int) -> ObjectVariable:
         return UnknownSize(self, value, axis)
 

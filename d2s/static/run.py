@@ -8,18 +8,25 @@ from typing import Any
 import numpy as np
 
 from d2s.core.hooks import HookList
-from d2s.core.interpreter import TensorBase, default_interpreter, set_grad_mode, unwrap, use_interpreter, wrap
+from d2s.core.interpreter import (
+    TensorBase,
+    current_interpreter,
+    default_interpreter,
+    set_grad_mode,
+    unwrap,
+    use_interpreter,
+    wrap,
+)
 from d2s.core.spec import spec_of
 from d2s.errors import DTypeError, ExecutionError, ShapeError
-from d2s.static.backward import saved_values
+from d2s.static.backward import records_read, saved_values
 from d2s.static.codegen import FunctionWriter
 from d2s.static.declaration import is_initialized
 from d2s.static.default_programs import default_main_program
 from d2s.static.executor import load
-from d2s.static.failures import in_the_users_terms
+from d2s.static.failures import called
 from d2s.static.graph import GraphInterpreter, spec_text
-from d2s.static.program import Block, Operator, Program, Value, values_in
-from d2s.static.tracebacks import with_user_lines
+from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import Variable
 
 
@@ -162,7 +169,7 @@ class _Plan:
         The inputs that it reads.
     """
 
-    def __init__(self, recorder: GraphInterpreter, wanted: tuple[Value, ...]) -> None:
+    def __init__(self, recorder: GraphInterpreter, wanted: tuple[Value, ...], checks: bool) -> None:
         program = recorder.program
         block = _pruned(program.block, wanted)
         read = set(wanted).union(*(_read_inside(operator) for operator in block.operators))
@@ -170,7 +177,7 @@ class _Plan:
         tensors = {value: tensor for tensor, value in recorder.captured.values()}
         outer = [value for value in self.inputs if value in tensors]
         self._tensors = [tensors[value] for value in outer]
-        self._function = _function(program, block, self.inputs, outer, wanted)
+        self._function = _function(program, block, self.inputs, outer, wanted, checks)
 
     def __call__(self, arrays: list[Any]) -> tuple[Any, ...]:
         run = _GraphRun(self._tensors)
@@ -178,24 +185,18 @@ class _Plan:
         try:
             # Python functions and hooks called on the way compute at once, also while a Program is being built.
             with use_interpreter(default_interpreter()), np.errstate(all="ignore"):
-                found: tuple[Any, ...] = self._function(run, run, *arrays)
-        except Exception as error:
-            explained = in_the_users_terms(error, self._function)
-            trace = with_user_lines(error.__traceback__)
-            if explained is not error:
-                raise explained.with_traceback(trace) from error
-            error.__traceback__ = trace
-            raise
+                found: tuple[Any, ...] = called(self._function, run, run, *arrays)
         finally:
             set_grad_mode(before)
         return found
 
 
 def _plan(recorder: GraphInterpreter, wanted: tuple[Value, ...]) -> _Plan:
-    key = (len(recorder.program.operators), len(recorder.program.inputs), wanted)
+    checks = current_interpreter().checks_nan
+    key = (len(recorder.program.operators), len(recorder.program.inputs), wanted, checks)
     found: _Plan | None = recorder.plans.get(key)
     if found is None:
-        found = recorder.plans[key] = _Plan(recorder, wanted)
+        found = recorder.plans[key] = _Plan(recorder, wanted, checks)
     return found
 
 
@@ -217,12 +218,13 @@ def _read_inside(operator: Operator) -> set[Value]:
 
 
 def _function(
-    program: Program, block: Block, inputs: Sequence[Value], tensors: Sequence[Value], wanted: tuple[Value, ...]
+    program: Program, block: Block, inputs: Sequence[Value], tensors: Sequence[Value], wanted: tuple[Value, ...],
+    checks: bool,
 ) -> Callable[..., Any]:
     """``program(run, walk, *inputs)``: gives the wanted values."""
-    records = frozenset(value for operator in block.operators for value in values_in(operator.attrs.get("record")))
     whole = Program(program.name, block)
-    writer = FunctionWriter("program", saved_values(whole, whole), records, (), tensors)
+    records = frozenset(records_read(whole))
+    writer = FunctionWriter("program", saved_values(whole, whole), records, (), tensors, checks=checks)
     names = [writer.name(value) for value in inputs]
     writer.results = frozenset(wanted)
     writer.source.lines.append(f"def program({', '.join(['run', 'walk', *names])}):")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import check_nan
 from d2s.core.hooks import HookList, name_of
 from d2s.core.interpreter import TensorBase, unwrap, wrap
 from d2s.core.spec import TensorSpec, spec_of
@@ -169,6 +170,7 @@ RUNTIME: dict[str, Any] = {
     "add_present": add_present,
     "check_bound": check_bound,
     "check_bound_object": check_bound_object,
+    "check_nan": check_nan,
     "modified_in_place": modified_in_place,
     "outside": outside,
     "py_func": py_func,

@@ -10,6 +10,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, DType, TensorSpec
+from d2s.device import CPUPlace
 from d2s.errors import DTypeError, HookError, LeafError, TracingError, user_location
 from d2s.ops.methods import TensorMethods
 from d2s.static.program import Value
@@ -54,9 +55,9 @@ class Variable(TensorBase, TensorMethods):
         return self.spec.dtype
 
     @property
-    def place(self) -> str:
+    def place(self) -> CPUPlace:
         """Where the data will be: always the CPU."""
-        return "Place(cpu)"
+        return CPUPlace()
 
     @property
     def name(self) -> str:
@@ -96,6 +97,13 @@ class Variable(TensorBase, TensorMethods):
         """The values as a symbolic NumPy array."""
         return self.interpreter.python_call(_numpy_of, (self,), kind=np.ndarray)
 
+    def known_value(self) -> np.ndarray[Any, Any]:
+        """The values, if they are made of constants of the Program only."""
+        found: np.ndarray[Any, Any] | None = self.interpreter.known_value(self.value)
+        if found is None:
+            raise self._concrete("a place in a Python list")
+        return found
+
     def tolist(self) -> Any:
         """The values as a symbolic nested list."""
         return self.interpreter.python_call(_list_of, (self,), kind=list)
@@ -109,8 +117,23 @@ class Variable(TensorBase, TensorMethods):
     def __float__(self) -> float:
         raise self._concrete("float()")
 
+    def __complex__(self) -> complex:
+        raise self._concrete("complex()")
+
     def __index__(self) -> int:
         raise self._concrete("an index")
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        raise self._concrete("DLPack")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        raise self._concrete("DLPack")
+
+    def __copy__(self) -> Variable:
+        return self.alias()
+
+    def __reduce__(self) -> Any:
+        raise self._concrete("pickling")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise self._concrete("a NumPy array")

@@ -9,8 +9,11 @@ import heapq
 import io
 import logging
 import operator
+import os
 import random
+import shutil
 import sys
+import tempfile
 import time
 import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -987,3 +990,45 @@ def eager_function_with_state(stage):
     f = stage.static(f)
     for _ in range(3):
         stage(f, x())
+
+
+@footgun
+def seed_inside(stage):
+    @stage.static
+    def f(z):
+        d2s.seed(3)
+        return z + d2s.rand([1])
+
+    for _ in range(3):
+        stage(f, x())
+
+
+@footgun
+def state_of_the_generator(stage):
+    @stage.static
+    def f(z):
+        state = d2s.get_rng_state()
+        first = d2s.rand([1])
+        d2s.set_rng_state(state)
+        return z + first, d2s.rand([1])
+
+    for _ in range(3):
+        stage(f, x())
+
+
+@footgun
+def file_written_inside(stage):
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "state")
+
+    @stage.static
+    def f(z, k):
+        d2s.save({"z": z * k}, path)
+        return d2s.load(path)["z"] * 2
+
+    try:
+        for k in (1, 2, 3, 2):
+            stage(f, x(), k)
+            stage(lambda: d2s.load(path)["z"])
+    finally:
+        shutil.rmtree(folder)

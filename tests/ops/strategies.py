@@ -768,3 +768,59 @@ def _multinomial(draw: Draw) -> Case:
 @case_of("dropout_mask")
 def _dropout_mask(draw: Draw) -> Case:
     return Case([], {"shape": draw(shapes()), "p": 0.3, "kept": 1.5, "dtype": F64})
+
+
+# --- diagonals, runs, pairs ----------------------------------------------------------------------------------------
+
+
+@case_of("diagonal")
+def _diagonal(draw: Draw) -> Case:
+    return Case([reals(draw, draw(shapes(min_dims=2)))], {"offset": draw(st.integers(-2, 2))})
+
+
+@case_of("onto_diagonal")
+def _onto_diagonal(draw: Draw) -> Case:
+    shape, offset = draw(shapes(min_dims=1, max_dims=2)), draw(st.integers(-2, 2))
+    size = shape[-1] + abs(offset)
+    rows, columns = (size, size + (draw(st.integers(0, 1)) if offset <= 0 and shape[-1] else 0))
+    return Case([reals(draw, shape)], {"shape": (*shape[:-1], rows, columns), "offset": offset})
+
+
+@case_of("running_extremum")
+def _running_extremum(draw: Draw) -> Case:
+    shape = draw(shapes(min_dims=1))
+    attrs = {"axis": draw(st.integers(0, len(shape) - 1)), "smallest": draw(st.booleans())}
+    return Case([reals(draw, shape).round(1)], attrs)
+
+
+@case_of("unique_consecutive")
+def _unique_consecutive(draw: Draw) -> Case:
+    shape = draw(shapes(min_dims=1, min_side=1))
+    axis = draw(st.none() | st.integers(0, len(shape) - 1))
+    return Case([reals(draw, shape).round(0)], {"axis": axis})
+
+
+@case_of("histogram")
+def _histogram(draw: Draw) -> Case:
+    shape = draw(shapes(min_side=1))
+    args = [reals(draw, shape), *([reals(draw, shape)] if draw(st.booleans()) else [])]
+    bounds = draw(st.sampled_from([(0, 0), (-1.0, 1.0)]))
+    attrs = {"bins": draw(st.integers(1, 4)), "low": bounds[0], "high": bounds[1], "density": False}
+    return Case(args, attrs)
+
+
+@case_of("gcd", "lcm")
+def _whole(draw: Draw) -> Case:
+    first, second = broadcastable(draw)
+    return Case([integers_below(draw, 20, first) - 9, integers_below(draw, 20, second)])
+
+
+@case_of("signbit")
+def _signbit(draw: Draw) -> Case:
+    return Case([reals(draw, draw(shapes()))])
+
+
+@case_of("complex")
+def _complex(draw: Draw) -> Case:
+    first, second = broadcastable(draw)
+    return Case([reals(draw, first), reals(draw, second)])

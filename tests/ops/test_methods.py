@@ -10,9 +10,12 @@ import pytest
 
 import d2s
 from d2s import ops
+from d2s.ops.derived_methods import DerivedMethods
 from d2s.ops.methods import TensorMethods
 
-METHODS = {name: value for name, value in vars(TensorMethods).items() if inspect.isfunction(value)}
+METHODS = {name: value for name, value in {**vars(DerivedMethods), **vars(TensorMethods)}.items()
+           if inspect.isfunction(value)}
+IN_PLACE = sorted(name for name in METHODS if name.endswith("_") and not name.startswith("_"))
 
 
 def test_methods_are_the_public_functions() -> None:
@@ -26,27 +29,62 @@ def test_public_functions_say_what_they_do(name: str) -> None:
     assert (getattr(ops, name).__doc__ or "").strip()
 
 
-@pytest.mark.parametrize("name", sorted(name for name in METHODS if name.endswith("_") and not name.startswith("_")))
+MATRIX = d2s.to_tensor([[0.5, 2.0], [1.0, 0.25]])
+MASK = d2s.to_tensor([[True, False], [False, True]])
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "reshape_": ([4],), "view_": ([4],), "unsqueeze_": (0,), "fill_": (2.0,), "clip_": (0.5, 1.0), "clamp_": (0.5, 1.0),
+    "scale_": (2.0,), "lerp_": (MATRIX, 0.25), "masked_fill_": (MASK, 9.0), "masked_scatter_": (MASK, MATRIX),
+    "scatter_": (d2s.to_tensor([1]), d2s.to_tensor([[7.0, 8.0]])), "addmm_": (MATRIX, MATRIX), "transpose_": ([1, 0],),
+    "put_along_axis_": (d2s.to_tensor([[0, 1]]), 5.0, 0), "index_add_": (d2s.to_tensor([1]), 0, MATRIX[:1]),
+    "index_fill_": (d2s.to_tensor([1]), 0, 3.0), "index_put_": ((d2s.to_tensor([1]),), d2s.to_tensor([3.0, 4.0])),
+    "copy_": (MATRIX * 3,), "fill_diagonal_": (7.0,), "baddbmm_": (MATRIX.reshape([1, 2, 2]),) * 2, "cumprod_": (0,),
+    **dict.fromkeys(["add_", "subtract_", "sub_", "multiply_", "mul_", "divide_", "div_", "floor_divide_", "mod_",
+                     "remainder_", "floor_mod_", "pow_", "hypot_", "ldexp_", "copysign_"], (MATRIX,)),
+    **dict.fromkeys(["gcd_", "lcm_", "bitwise_and_", "bitwise_or_", "bitwise_xor_"], (MATRIX.cast("int64") + 4,)),
+    **dict.fromkeys(["logical_and_", "logical_or_", "logical_xor_"], (MASK,)),
+}
+
+
+def given(name: str) -> Any:
+    x = d2s.to_tensor([[0.25, 0.5], [0.75, 0.125]])
+    if name.startswith("logical"):
+        return x > 0.3
+    if name in ("gcd_", "lcm_") or name.startswith("bitwise"):
+        return (x * 16).cast("int64")
+    return 1 / x if name == "acosh_" else x.reshape([1, 2, 2]) if name == "baddbmm_" else x
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
 def test_in_place_methods_change_the_tensor_and_return_it(name: str) -> None:
-    arguments: dict[str, tuple[Any, ...]] = {
-        "reshape_": ([4],), "unsqueeze_": (0,), "fill_": (2.0,), "clip_": (0.5, 1.0),
-        "scale_": (2.0,), "add_": (1.0,), "subtract_": (1.0,), "multiply_": (2.0,), "divide_": (2.0,),
-        "remainder_": (2.0,), "pow_": (2.0,), "masked_fill_": (np.eye(2, dtype=bool), 9.0),
-        "scatter_": (d2s.to_tensor([1]), d2s.to_tensor([[7.0, 8.0]])),
-    }
-    x = d2s.to_tensor([[0.25, 0.5], [0.75, 1.5]])
-    expected = getattr(x.clone(), name[:-1], None)
-    if name in ("relu_", "fill_", "zero_"):
-        function = {"relu_": ops.relu, "fill_": ops.full_like, "zero_": ops.zeros_like}[name]
-        wanted = function(x, *arguments.get(name, ()))
-    else:
-        assert expected is not None
-        wanted = expected(*arguments.get(name, ()))
+    x = given(name)
+    d2s.seed(1)
+    wanted = METHODS[name].__wrapped__(given(name), *ARGUMENTS.get(name, ()))
     version = x.version
-    assert getattr(x, name)(*arguments.get(name, ())) is x
+    d2s.seed(1)
+    assert getattr(x, name)(*ARGUMENTS.get(name, ())) is x
     assert x.version > version
     assert x.dtype == wanted.dtype
     np.testing.assert_array_equal(x.numpy(), wanted.numpy())
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place_methods_in_both_modes(name: str) -> None:
+    def function(x: Any) -> Any:
+        y = x * 1 if x.dtype.kind == "f" else x.clone()
+        getattr(y, name)(*ARGUMENTS.get(name, ()))
+        return y
+
+    seen = []
+    for run in (function, d2s.jit.to_static(function)):
+        d2s.seed(1)
+        x = given(name)
+        if x.dtype.kind == "f":
+            x.stop_gradient = False
+        y = run(x)
+        if not y.stop_gradient:
+            (y * y).sum().backward()
+        seen.append([y.numpy().tobytes(), y.shape, None if x.grad is None else x.grad.numpy().tobytes()])
+    assert seen[0] == seen[1]
 
 
 def test_in_place_write_keeps_gradients() -> None:

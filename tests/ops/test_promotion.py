@@ -159,3 +159,17 @@ def test_an_operand_that_knows_tensors_is_asked() -> None:
 def test_number_out_of_range_of_an_integer_dtype() -> None:
     with pytest.raises(OverflowError):
         tensor("int8") + 1000
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("float32", "float64"), ("float16", "float64"), ("int32", "int64"), ("uint8", "int64")],
+)
+def test_a_tensor_without_axes_of_the_same_kind_takes_the_dtype_of_the_other(first: str, second: str) -> None:
+    scalar = d2s.to_tensor(np.array(2, second))
+    for function in (lambda x, s: (x + s, s * x, x - s), d2s.jit.to_static(lambda x, s: (x + s, s * x, x - s))):
+        assert {result.dtype.name for result in function(tensor(first), scalar)} == {first}
+    assert (tensor("int64") + d2s.to_tensor(2.5)).dtype == d2s.float32
+    assert (scalar + scalar.cast(first)).dtype == promote(np.dtype(first), np.dtype(second))
+    assert d2s.where(d2s.to_tensor(True), tensor(first), scalar).dtype == promote(np.dtype(first), np.dtype(second))
+    assert d2s.maximum(scalar, tensor(first)).dtype == promote(np.dtype(first), np.dtype(second))

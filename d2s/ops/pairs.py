@@ -1,0 +1,128 @@
+"""Functions of two numbers, and of one angle, that are made of others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import bind
+from d2s.errors import DTypeError
+from d2s.ops.activation import tanh
+from d2s.ops.annotations import Tensor
+from d2s.ops.arithmetic import add, maximum, minimum, multiply, subtract
+from d2s.ops.comparison import equal, greater_equal, isnan, less_than
+from d2s.ops.elementwise import ufunc_op
+from d2s.ops.exponential import exp, log1p, sqrt, square
+from d2s.ops.promotion import equal_operands, float_operands, floating, operands, tensor_or_number
+from d2s.ops.rounding import abs, sign
+from d2s.ops.selection import where
+
+gcd_op = ufunc_op(np.gcd)
+lcm_op = ufunc_op(np.lcm)
+signbit_op = ufunc_op(np.signbit)
+
+
+def fmax(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """The larger of two elements; of NaN and a number the number."""
+    x, y = equal_operands(x, y)
+    return where(isnan(x), y, where(isnan(y), x, maximum(x, y))) if x.dtype.kind == "f" else maximum(x, y)
+
+
+def fmin(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """The smaller of two elements; of NaN and a number the number."""
+    x, y = equal_operands(x, y)
+    return where(isnan(x), y, where(isnan(y), x, minimum(x, y))) if x.dtype.kind == "f" else minimum(x, y)
+
+
+def hypot(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Length of the hypotenuse: the root of ``x * x + y * y``."""
+    x, y = float_operands(x, y)
+    return sqrt(add(square(x), square(y)))
+
+
+def logaddexp(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Logarithm of ``exp(x) + exp(y)``, without overflow."""
+    x, y = float_operands(x, y)
+    larger = maximum(x, y)
+    # Equal infinities would give inf - inf.
+    apart = where(equal(x, y), 0.0, multiply(abs(subtract(x, y)), -1))
+    return add(larger, log1p(exp(apart)))
+
+
+def heaviside(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """0 where `x` is negative, 1 where it is positive, `y` where it is 0, NaN where it is NaN."""
+    x, y = operands(x, y)
+    step = where(less_than(x, 0), 0, where(equal(x, 0), y, 1)).astype(x.dtype)
+    return where(isnan(x), x, step) if x.dtype.kind == "f" else step
+
+
+def copysign(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """The magnitude of `x` with the sign of `y`; -0.0 is negative."""
+    x, y = float_operands(x, y)
+    return multiply(abs(x), where(bind(signbit_op, y), -1.0, 1.0).astype(x.dtype))
+
+
+def signbit(x: Any, name: str | None = None) -> Tensor:
+    """True where the sign is minus, also of -0.0."""
+    return bind(signbit_op, tensor_or_number(x))
+
+
+def _whole(op: Any, x: Any, y: Any) -> Tensor:
+    x, y = operands(x, y)
+    if x.dtype.kind not in "iu":
+        raise DTypeError(f"{op.name} is defined for integers, got {x.dtype.name}")
+    return bind(op, x, y)
+
+
+def gcd(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Greatest common divisor of integers, not negative."""
+    return _whole(gcd_op, x, y)
+
+
+def lcm(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Least common multiple of integers, not negative."""
+    return _whole(lcm_op, x, y)
+
+
+def ldexp(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x * 2 ** y``."""
+    x, y = tensor_or_number(x), tensor_or_number(y)
+    return multiply(floating(x), 2.0 ** floating(y))
+
+
+def deg2rad(x: Any, name: str | None = None) -> Tensor:
+    """Degrees as radians."""
+    return multiply(floating(x), math.pi / 180)
+
+
+def rad2deg(x: Any, name: str | None = None) -> Tensor:
+    """Radians as degrees."""
+    return multiply(floating(x), 180 / math.pi)
+
+
+def stanh(x: Any, scale_a: float = 0.67, scale_b: float = 1.7159, name: str | None = None) -> Tensor:
+    """``scale_b * tanh(scale_a * x)``."""
+    return multiply(tanh(multiply(x, scale_a)), scale_b)
+
+
+def sgn(x: Any, name: str | None = None) -> Tensor:
+    """-1, 0 or 1; of a complex number, the number of size 1 in its direction, or 0."""
+    return sign(x)
+
+
+def isposinf(x: Any, name: str | None = None) -> Tensor:
+    """True where the element is infinite and positive."""
+    return equal(x, math.inf)
+
+
+def isneginf(x: Any, name: str | None = None) -> Tensor:
+    """True where the element is infinite and negative."""
+    return equal(x, -math.inf)
+
+
+def isreal(x: Any, name: str | None = None) -> Tensor:
+    """True where there is no imaginary part."""
+    x = tensor_or_number(x)
+    return equal(x.imag(), 0) if x.dtype.kind == "c" else greater_equal(x.cast("int8") * 0, 0)

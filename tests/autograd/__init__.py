@@ -1,0 +1,1 @@
+"""`jacobian`, `hessian`, `recompute` and `detect_anomaly`."""

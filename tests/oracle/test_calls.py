@@ -1,0 +1,167 @@
+"""Public functions of d2s on random arguments: against Paddle eager where it is installed, and in both modes.
+
+Values, shapes, dtypes and gradients are compared.  Where d2s differs on purpose, `DIFFERENCES` says so, and
+docs/paddle_differences.md tells the user.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import d2s
+
+from . import (  # noqa: F401
+    calls_of_creation,
+    calls_of_dtypes,
+    calls_of_elementwise,
+    calls_of_matrices,
+    calls_of_reductions,
+    calls_of_shapes,
+)
+from .calls import CALLS, Array, Call, Draw
+from .peers import peer_named
+
+EXAMPLES = 12
+
+DIFFERENCES = {
+    "diag_embed": "Paddle gives no gradient",
+    "isclose": "Paddle does not broadcast",
+    "linalg.eigvalsh": "the gradient of Paddle is that of one triangle, and of a batch is wrong",
+    "linalg.triangular_solve": "with unitriangular the gradient of Paddle has numbers on the diagonal, not read",
+    "Tensor.__floordiv__|number": "of an int32 tensor of no axes and a float Paddle makes one axis",
+    "mean|whole": "the mean of integers is a float, as in NumPy, not an integer",
+    "neg|whole": "bools have no negative",
+    "sum|whole": "the sum of uint8 is int64, as that of other integers, and does not overflow",
+    "tanh|complex": "the gradient of Paddle lacks a conjugate",
+    "var|whole": "the variance of integers is a float",
+    "meshgrid": "Paddle cannot differentiate the meshgrid of one vector",
+}
+
+
+def function_of(module: Any, name: str) -> Callable[..., Any]:
+    """The function called `name`; what follows a bar says what it is called with."""
+    name = name.partition("|")[0]
+    for part in name.split("."):
+        module = getattr(module, part)
+    found: Callable[..., Any] = module
+    return found
+
+
+def tensors_in(tree: Any, make: Callable[[Any], Any], made: list[Any]) -> Any:
+    """`tree` with a tensor for each `Array`; the tensors go to `made`."""
+    if isinstance(tree, Array):
+        made.append(make(tree.data))
+        return made[-1]
+    if isinstance(tree, list | tuple):
+        return type(tree)(tensors_in(part, make, made) for part in tree)
+    if isinstance(tree, dict):
+        return {key: tensors_in(part, make, made) for key, part in tree.items()}
+    return tree
+
+
+def parts_of(result: Any) -> Iterator[Any]:
+    if isinstance(result, list | tuple):
+        for part in result:
+            yield from parts_of(part)
+    else:
+        yield result
+
+
+def outcome(module: Any, function: Callable[..., Any], call: Call) -> Any:
+    """(dtype, array) of every result, and the gradients of every array; or the text of the error."""
+    leaves: list[Any] = []
+
+    def make(data: Any) -> Any:
+        tensor = module.to_tensor(data)
+        tensor.stop_gradient = data.dtype.kind not in "fc"
+        return tensor
+
+    args, kwargs = tensors_in(call.args, make, leaves), tensors_in(call.kwargs, make, leaves)
+    try:
+        result = function(*args, **kwargs)
+        parts = list(parts_of(result))
+        rng, total = np.random.default_rng(0), None
+        for part in parts:
+            if isinstance(part, module.Tensor) and not part.stop_gradient:
+                array = np.asarray(part.numpy())
+                if array.size and array.dtype.kind in "fc" and array.dtype != np.float16:
+                    weight = module.to_tensor(rng.uniform(0.5, 1.5, array.shape).astype(array.dtype))
+                    term = (part * weight).sum()
+                    term = term if array.dtype.kind == "f" else term.real() + term.imag()
+                    total = term if total is None else total + term.astype(total.dtype)
+        if total is not None:
+            total.backward()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    seen = [part.numpy() if isinstance(part, module.Tensor) else part for part in parts]
+    grads = [None if leaf.stop_gradient or leaf.grad is None else leaf.grad.numpy() for leaf in leaves]
+    return seen, grads
+
+
+def difference(ours: Any, theirs: Any) -> str | None:
+    """What differs, as text."""
+    if isinstance(theirs, str) and re.search("not registered|must be (Tensor|one of)|dtype of input", theirs):
+        # Paddle has no kernel for this dtype.
+        return None
+    if isinstance(ours, str) or isinstance(theirs, str):
+        both = isinstance(ours, str) and isinstance(theirs, str)
+        return None if both else f"d2s gives {ours}, Paddle {theirs}"
+    for what, mine, other in (("result", ours[0], theirs[0]), ("gradient", ours[1], theirs[1])):
+        if len(mine) != len(other):
+            return f"{len(mine)} {what}s, Paddle {len(other)}"
+        for one, two in zip(mine, other, strict=True):
+            if one is None or two is None:
+                if one is not two and np.any(np.asarray(two if one is None else one)):
+                    return f"{what} {one}, Paddle {two}"
+                continue
+            one, two = np.asarray(one), np.asarray(two)
+            if (one.dtype, one.shape) != (two.dtype, two.shape):
+                return f"{what} {one.dtype}{list(one.shape)}, Paddle {two.dtype}{list(two.shape)}"
+            tolerance = (
+                2e-3 if one.dtype == np.float16 else 2e-5 if one.dtype.itemsize % 8 or one.dtype.kind == "c" else 1e-6
+            )
+            if not np.allclose(one, two, rtol=tolerance, atol=tolerance, equal_nan=True):
+                return f"{what} {one.tolist()}, Paddle {two.tolist()}"
+    return None
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_like_paddle(name: str) -> None:
+    peer_named("paddle")
+    import paddle
+
+    found = []
+    for seed in range(EXAMPLES):
+        call = CALLS[name](Draw(seed))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ours = outcome(d2s, function_of(d2s, name), call)
+            theirs = outcome(paddle, function_of(paddle, name), call)
+        differs = difference(ours, theirs)
+        if differs is not None:
+            found.append(f"{call}: {differs}")
+    if name in DIFFERENCES:
+        assert found, "it does not differ any more"
+    else:
+        assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_in_both_modes(name: str) -> None:
+    function = function_of(d2s, name)
+    for seed in range(EXAMPLES // 4):
+        call = CALLS[name](Draw(seed))
+        static = d2s.jit.to_static(lambda *args, **kwargs: function(*args, **kwargs))
+        eager, traced = outcome(d2s, function, call), outcome(d2s, static, call)
+        if isinstance(eager, str):
+            assert isinstance(traced, str), traced
+            continue
+        assert not isinstance(traced, str), traced
+        for one, two in zip((*eager[0], *eager[1]), (*traced[0], *traced[1]), strict=True):
+            np.testing.assert_array_equal(one, two, strict=True)
