@@ -9,8 +9,8 @@ import numpy as np
 
 from d2s.core import interpreter
 from d2s.core.interpreter import TensorBase
-from d2s.core.spec import as_dtype, default_dtype
-from d2s.errors import AnomalyError, DTypeError, IndexOutOfRangeError, ShapeError
+from d2s.core.spec import DType, as_dtype, default_dtype
+from d2s.errors import AnomalyError, DTypeError, IndexOutOfRangeError, NumberError, ShapeError
 
 
 def as_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
@@ -79,3 +79,17 @@ def check_nan(op: str, result: Any, *operands: Any) -> None:
 def _has_nan(array: Any) -> bool:
     array = np.asarray(array)
     return array.dtype.kind in "fc" and bool(np.isnan(array).any())
+
+
+def as_number(value: Any, dtype: DType) -> Any:
+    """A Python number as a NumPy scalar of `dtype`.
+
+    Raises
+    ------
+    NumberError
+        If the dtype cannot hold it.
+    """
+    try:
+        return dtype.type(value)
+    except OverflowError:
+        raise NumberError(f"{value} is out of range for {dtype.name}") from None

@@ -26,9 +26,10 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import as_number
 from d2s.core.interpreter import TensorBase, bind
 from d2s.core.spec import DType, default_dtype
-from d2s.errors import DTypeError, NumberError
+from d2s.errors import DTypeError
 from d2s.ops.annotations import Tensor
 from d2s.ops.casting import assign_op, cast_op
 
@@ -153,10 +154,7 @@ def as_dtype_of(value: Any, dtype: DType) -> Any:
     """A tensor or number as the same thing of `dtype`; tensors by a cast op, so that gradients come back."""
     if isinstance(value, TensorBase):
         return value if value.dtype == dtype else bind(cast_op, value, dtype=dtype)  # type: ignore[attr-defined]
-    try:
-        return dtype.type(value)
-    except OverflowError:
-        raise NumberError(f"{value} is out of range for {dtype.name}") from None
+    return as_number(value, dtype)
 
 
 def tensor_or_number(value: Any, what: str = "an operand") -> Any:

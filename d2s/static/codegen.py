@@ -216,7 +216,7 @@ class FunctionWriter:
                 operands = map(self.name, operator.inputs)
                 for value in operator.outputs:
                     self.line(f"check_nan({', '.join([repr(operator.kind), self.name(value), *operands])})", operator)
-        if operator.op is not None or operator.kind == "item":
+        if operator.op is not None or operator.kind in ("item", "to_array"):
             inputs = f"[{', '.join(map(self.name, operator.inputs))}]"
             self.source.operands[len(self.source.lines)] = f"{inputs}, {self.expression(dict(operator.attrs))}"
 

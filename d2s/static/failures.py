@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import element_of
+from d2s.core.arrays import as_number, element_of
 from d2s.errors import D2SError, is_user_code
 from d2s.static.codegen import SOURCE, Source
 from d2s.static.program import Operator
@@ -95,7 +95,10 @@ def _refusal(operator: Operator, frame: FrameType, operands: str | None) -> Exce
     if operator.op is not None:
         return operator.op.refusal(arrays, attrs)
     try:
-        element_of(np.asarray(arrays[0]), **attrs)
+        if operator.kind == "to_array":
+            as_number(arrays[0], attrs["dtype"])
+        else:
+            element_of(np.asarray(arrays[0]), **attrs)
     except D2SError as better:
         return better
     return None
