@@ -32,6 +32,11 @@ PAGES = {
         "are listed: `ShapeError` where shapes do not fit, `DTypeError` where a dtype or a kind of argument does not, "
         "`IndexOutOfRangeError` where there is no such axis or element; see [Errors](../errors.md).",
     ),
+    "linalg": (
+        ["d2s.linalg", "d2s.tensor"],
+        "Functions of matrices, and lists of tensors, under PaddlePaddle's names. What is a name of `d2s` too is on "
+        "the page of [functions](ops.md).",
+    ),
     "nn": (["d2s.nn"], "Layers, losses and what they are made of."),
     "functional": (["d2s.nn.functional"], "The functions behind the Layers."),
     "initializer": (["d2s.nn.initializer"], "First values of parameters."),
@@ -64,6 +69,8 @@ def names_of(page: str) -> Iterator[tuple[str, str, Any]]:
     for place in PAGES[page][0]:
         for name, found in public_names(importlib.import_module(place)).items():
             if isinstance(found, (ModuleType, np.dtype)) or name in dtypes.__all__:
+                continue
+            if place in ("d2s.linalg", "d2s.tensor") and name in ops.__all__:
                 continue
             if place == "d2s" and (name in ops.__all__ or found is d2s.Tensor or found in _passed_on()):
                 continue
