@@ -18,6 +18,8 @@ OPS = [op for name, op in sorted(OP_TABLE.items()) if name in REGISTRY]
 DTYPES = ["float64", "float32", "float16", "complex64", "int64", "int32", "bool"]
 # Ops that cannot work on a size that is known only when the Program runs: a number of results.
 NEEDS_SIZES = {"split", "unbind"}
+# Ops of which there is a Program for each size: `infer` compares sizes, or their gradients do.
+ONE_FOR_EACH_SIZE = {"cumprod", "eigh", "product_of_others", "searchsorted", "svd"}
 # Each example is traced and run three times; a failure is told as it was found.
 FEW = settings(max_examples=settings.default.max_examples // 5, phases=[Phase.generate])
 
@@ -81,7 +83,7 @@ def test_one_program_for_all_sizes(op: Op, data: Any) -> None:
     assert found == outcome(function, case)
     # Sizes of 0 and 1 are never left open.
     sizes = [size for arg in case.args for size in arg.shape]
-    if not isinstance(found, tuple) and sizes and min(sizes) > 1:
+    if not isinstance(found, tuple) and sizes and min(sizes) > 1 and op.name not in ONE_FOR_EACH_SIZE:
         assert any(not value.spec.is_static for value in static.concrete_program.inputs)
 
 
