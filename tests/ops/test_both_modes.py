@@ -19,7 +19,9 @@ DTYPES = ["float64", "float32", "float16", "complex64", "int64", "int32", "bool"
 # Ops that cannot work on a size that is known only when the Program runs: a number of results.
 NEEDS_SIZES = {"split", "unbind"}
 # Ops of which there is a Program for each size: `infer` compares sizes, or their gradients do.
-ONE_FOR_EACH_SIZE = {"cumprod", "eigh", "product_of_others", "searchsorted", "svd"}
+ONE_FOR_EACH_SIZE = {
+    "cumprod", "eigh", "product_of_others", "qr", "searchsorted", "svd", "unbroadcast", "unbroadcast_like",
+}
 # Each example is traced and run three times; a failure is told as it was found.
 FEW = settings(max_examples=settings.default.max_examples // 5, phases=[Phase.generate])
 
