@@ -6,16 +6,18 @@
     'Reduce the tensor (`sum`, `mean`), or pass `grad_tensor`.'
 """
 
-from d2s.catalogue import gradients, operands, programs, syntax, tracing
+from d2s.catalogue import control_flow, gradients, objects, operands, programs, runs, tracing
 from d2s.catalogue.kind import Kind
 
 __all__ = ["KINDS", "Kind", "find"]
 
-KINDS = {
-    kind.id: kind
-    for kinds in (operands.KINDS, gradients.KINDS, tracing.KINDS, syntax.KINDS, programs.KINDS)
-    for kind in kinds
-}
+_PARTS = (operands, gradients, tracing, control_flow, objects, programs, runs)
+# Classes in this order, and each in the order of its ids.
+_BY_CLASS: dict[str, list[Kind]] = {}
+for _part in _PARTS:
+    for _kind in _part.KINDS:
+        _BY_CLASS.setdefault(_kind.error, []).append(_kind)
+KINDS = {kind.id: kind for kinds in _BY_CLASS.values() for kind in sorted(kinds, key=lambda kind: kind.name)}
 
 
 def find(id: str) -> Kind:

@@ -1,0 +1,231 @@
+"""Programs that are run in a way that they cannot be run."""
+
+from d2s.catalogue.kind import Family
+
+execution = Family("ExecutionError")
+
+KINDS = (
+    execution(
+        "X01",
+        "Untraced code has changed a container",
+        cause="A function that is not traced got a list, dict or set that the static function had made, and changed "
+        "it.",
+        fix="Let it return a new one, or convert it too.",
+        example="""
+            @paddle.jit.not_to_static
+            def extend(found):
+                found.append(1)
+
+            @paddle.jit.to_static
+            def f(x):
+                found = [x]
+                extend(found)
+                return found
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            @paddle.jit.not_to_static
+            def extend(found):
+                return [*found, 1]
+
+            @paddle.jit.to_static
+            def f(x):
+                return extend([x])
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    execution(
+        "X02",
+        "py_func returned something else",
+        cause="The function of a `py_func` returned another number of results, or another shape or dtype, than its "
+        "outputs were declared with.",
+        fix="Return what is declared, or declare what is returned.",
+        example="""
+            from d2s import static
+
+            paddle.enable_static()
+            x = static.data("x", [2])
+            out = static.default_main_program().current_block().create_var(name="out", shape=[2], dtype="float32")
+            static.py_func(lambda x: x.sum(), x, out)
+            static.Executor().run(feed={"x": [1.0, 2.0]}, fetch_list=[out])
+        """,
+        fixed="""
+            from d2s import static
+
+            paddle.enable_static()
+            x = static.data("x", [2])
+            out = static.default_main_program().current_block().create_var(name="out", shape=[2], dtype="float32")
+            static.py_func(lambda x: 2 * x, x, out)
+            static.Executor().run(feed={"x": [1.0, 2.0]}, fetch_list=[out])
+        """,
+    ),
+    execution(
+        "X03",
+        "A traced Program is run by an Executor",
+        cause="A Program that was made from a function needs the guards and captured tensors of that function.",
+        fix="Call the function.",
+        example="""
+            @paddle.jit.to_static
+            def f(x):
+                return 2 * x
+
+            f(paddle.ones([1]))
+            paddle.static.Executor().run(f.main_program)
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x):
+                return 2 * x
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    execution(
+        "X04",
+        "Nothing to fetch",
+        cause="`fetch_list` names a variable that the Program does not have, or that no operator defines.",
+        fix="Fetch a variable of this Program; `print(program)` shows them.",
+        example="""
+            paddle.enable_static()
+            x = paddle.static.data("x", [1])
+            paddle.static.Executor().run(feed={"x": [1.0]}, fetch_list=["y"])
+        """,
+        fixed="""
+            paddle.enable_static()
+            x = paddle.static.data("x", [1])
+            paddle.static.Executor().run(feed={"x": [1.0]}, fetch_list=[2 * x])
+        """,
+    ),
+    execution(
+        "X05",
+        "A feed that is missing or unknown",
+        cause="The run needs an input that is not in `feed`, or `feed` names an input that the Program does not have.",
+        fix="Feed the inputs that were declared with `static.data`.",
+        example="""
+            paddle.enable_static()
+            x = paddle.static.data("x", [1])
+            paddle.static.Executor().run(fetch_list=[2 * x])
+        """,
+        fixed="""
+            paddle.enable_static()
+            x = paddle.static.data("x", [1])
+            paddle.static.Executor().run(feed={"x": [1.0]}, fetch_list=[2 * x])
+        """,
+    ),
+    execution(
+        "X06",
+        "A parameter without values",
+        cause="A parameter of a Program gets its values from the startup Program, which has not run.",
+        fix="Run `static.default_startup_program()` first.",
+        example="""
+            paddle.enable_static()
+            weight = paddle.static.create_parameter([1], "float32")
+            paddle.static.Executor().run(fetch_list=[weight])
+        """,
+        fixed="""
+            paddle.enable_static()
+            weight = paddle.static.create_parameter([1], "float32")
+            executor = paddle.static.Executor()
+            executor.run(paddle.static.default_startup_program())
+            executor.run(fetch_list=[weight])
+        """,
+    ),
+    execution(
+        "X07",
+        "State that an untraced call has changed",
+        cause="A call that is not traced changed an object or global from outside, and the static function reads it "
+        "later in the same run, where its trace had assumed the old value.",
+        fix="Let the call return what it changes, or convert it too.",
+        example="""
+            class State:
+                count = 0
+
+            state = State()
+
+            @paddle.jit.not_to_static
+            def step():
+                state.count += 1
+
+            @paddle.jit.to_static
+            def f(x):
+                step()
+                return x * state.count
+
+            f(paddle.ones([1]))
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            class State:
+                count = 0
+
+            state = State()
+
+            def step():
+                state.count += 1
+
+            @paddle.jit.to_static
+            def f(x):
+                step()
+                return x * state.count
+
+            f(paddle.ones([1]))
+            f(paddle.ones([1]))
+        """,
+    ),
+    execution(
+        "X08",
+        "Something of the run that is no number",
+        cause="The result of an untraced call was combined with a tensor; when the Program ran it turned out to be "
+        "no number.",
+        fix="Convert the function that makes it, or pass the value as an argument.",
+        example="""
+            @paddle.jit.not_to_static
+            def scale():
+                return [2.0]
+
+            @paddle.jit.to_static
+            def f(x):
+                return x * scale()
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            @paddle.jit.not_to_static
+            def scale():
+                return 2.0
+
+            @paddle.jit.to_static
+            def f(x):
+                return x * scale()
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    execution(
+        "X09",
+        "A Layer that was saved for evaluation only",
+        cause="The training mode of the Layer could not be saved, so that only its evaluation was.",
+        fix="Call `eval()` on what was loaded; the message says what could not be saved.",
+        example="""
+            import os
+            import tempfile
+
+            log = []
+
+            class Model(paddle.nn.Layer):
+                def forward(self, x):
+                    if self.training:
+                        log.append(x)
+                    return 2 * x
+
+            with tempfile.TemporaryDirectory() as folder:
+                place = os.path.join(folder, "model")
+                paddle.jit.save(Model(), place, input_spec=[paddle.ones([1])])
+                layer = paddle.jit.load(place)
+            layer.train()
+            layer(paddle.ones([1]))
+        """,
+    ),
+)
