@@ -74,7 +74,9 @@ def reflected_method(op: Op, prepare: Operands = operands) -> Callable[[Any, Any
 def _left_to(other: Any, reflected: str, tensor: Tensor, symbol: str) -> Any:
     """NotImplemented if `other` may know what to do, else Python's words as an error that names the user's line."""
     own = getattr(type(other), reflected, None)
-    if own is not None and own is not getattr(object, reflected, None):
+    # Of the builtin types only sequences know something about other objects: an integer tensor may repeat them.
+    may_know = type(other).__module__ != "builtins" or symbol == "*"
+    if may_know and own is not None and own is not getattr(object, reflected, None):
         return NotImplemented
     names = f"'{type(tensor).__name__}' and '{type(other).__name__}'"
     if symbol in ("<", "<=", ">", ">="):

@@ -112,6 +112,16 @@ def less_than_none(x: Any, k: Any) -> Any:
 
 
 @fails_with(DTypeError)
+def less_than_text(x: Any, k: Any) -> Any:
+    return x < "a"
+
+
+@fails_with(DTypeError)
+def remainder_by_text(x: Any, k: Any) -> Any:
+    return x % "a"
+
+
+@fails_with(DTypeError)
 def hook_that_cannot_be_called(x: Any, k: Any) -> Any:
     y = x * 2
     return y.register_hook(3)
