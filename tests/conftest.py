@@ -14,10 +14,14 @@ from d2s.core.interpreter import state
 from d2s.core.op import OP_TABLE
 from d2s.static.executor import BACKWARD_CHECKS, FORWARD_CHECKS
 from d2s.static.verify import verify, verify_backward
+from d2s.transpiler.verify import CHECKS as TREE_CHECKS
+from d2s.transpiler.verify import verify as verify_tree
 
-# Every Program that a test traces is checked.
+# Every Program that a test traces is checked,
 FORWARD_CHECKS.append(verify)
 BACKWARD_CHECKS.append(verify_backward)
+# and every tree of converted code after each pass.
+TREE_CHECKS.append(verify_tree)
 
 # A plain `pytest` tries the same examples each time; the other profiles search.
 for name, examples in {"dev": 20, "ci": 100, "nightly": 2000}.items():

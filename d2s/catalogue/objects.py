@@ -215,39 +215,34 @@ KINDS = (
     syntax(
         "U13",
         "Something that is computed once",
-        cause="A cached property, or a cached function that has effects, runs on its first call only. If that is the "
+        cause="A cached function that has effects, or gives an object, runs on its first call only. If that is the "
         "call that is traced, it would not happen in the run.",
-        fix="Read or call it once before the first static call, or keep it eager.",
+        fix="Call it once before the static call, or keep it eager.",
         example="""
             import functools
 
-            class Model:
-                @functools.cached_property
-                def scale(self):
-                    return 2.0
-
-            model = Model()
+            @functools.cache
+            def table():
+                return [2.0]
 
             @paddle.jit.to_static
             def f(x):
-                return x * model.scale
+                return x * table()[0]
 
             f(paddle.ones([1]))
         """,
         fixed="""
             import functools
 
-            class Model:
-                @functools.cached_property
-                def scale(self):
-                    return 2.0
+            @functools.cache
+            def table():
+                return [2.0]
 
-            model = Model()
-            model.scale
+            scale = table()[0]
 
             @paddle.jit.to_static
             def f(x):
-                return x * model.scale
+                return x * scale
 
             f(paddle.ones([1]))
         """,

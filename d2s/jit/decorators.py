@@ -11,9 +11,9 @@ from d2s.errors import D2SError, DTypeError, Location, SourceError, UnsupportedS
 from d2s.jit.fallback import tell
 from d2s.jit.function import StaticFunction, plain_function
 from d2s.nn.layer import Layer
-from d2s.operators import conversion, policy
+from d2s.operators import policy
 from d2s.operators.guards import lookup
-from d2s.transpiler.convert import prepare
+from d2s.transpiler.source import read_function
 
 
 def bound_again(name: str, instance: Any, input_spec: Any, full_graph: bool) -> Any:
@@ -106,10 +106,8 @@ def _with_source(function: Any) -> FunctionType:
             "Convert a plain function that it calls.",
             kind="U27",
         )
-    if conversion.prepared_for_tracing(plain) is None:
-        # Read it again for the error that says why.
-        prepare(plain)
-        raise SourceError(f"the source of {plain.__qualname__} cannot be found", kind="F01")
+    # Only looked up: nothing is converted before the first call.
+    read_function(plain)
     return plain
 
 

@@ -19,7 +19,6 @@ from types import (
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.policy import is_convertible, is_of_user
 from d2s.operators.sources import Attribute, Constant, Source
@@ -118,11 +117,11 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
             tracer.guard_class(value, name)
             return _call(getter, found, value, cls)
         if isinstance(found, functools.cached_property):
-            raise UnsupportedSyntaxError(
-                f"the cached property `{name}` is computed while tracing", user_location(),
-                "Read it once before the first static call.",
-                kind="U13",
-            )
+            tracer.guard_class(value, name)
+            _guard_absent(tracer, value, name)
+            computed = _call(found.func, value)
+            store_plainly(tracer, value, found.attrname or name, computed)
+            return computed
     elif found is ABSENT and not is_own:
         reader = lookup(cls, "__getattr__")
         if _is_user_code(reader):
@@ -135,6 +134,9 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
 def _plain_attribute(tracer: Tracer, value: Any, name: str, found: Any, is_own: bool) -> Any:
     """An attribute that is simply there."""
     source = tracer.source_of(value)
+    if source is not None and is_own and isinstance(found, functools.cached_property):
+        # Asked first: to look for it where it is not there yet would compute it.
+        tracer.guards.add(Guard(source, repr(name) + " in {v}.__dict__", (), f"an own {name}"))
     if source is not None and tracer.is_later(value, "attr", name) and not callable(found):
         return tracer.python_call(getattr, (value, name), effect=True)
     result = _found(tracer, source, value, name)
@@ -145,7 +147,9 @@ def _plain_attribute(tracer: Tracer, value: Any, name: str, found: Any, is_own: 
             _guard_absent(tracer, value, name)
         if source is None or is_method:
             # Found in the class of an object that is made inside, or a method: made anew each time.
-            return result if is_method else _read(tracer, Constant(type(value)), type(value), name)
+            if is_method or (isinstance(value, tuple) and hasattr(found, "__get__")):
+                return result
+            return _read(tracer, Constant(type(value)), type(value), name)
     if source is not None:
         return result if is_method and not is_own else _read(tracer, source, value, name)
     return tracer.lift(result) if isinstance(result, TensorBase) and not isinstance(result, Variable) else result

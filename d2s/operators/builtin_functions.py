@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import copy
+import dataclasses
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, user_location
-from d2s.operators import access, native, places
+from d2s.operators import access, copies, native, places
 from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
@@ -192,6 +194,9 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], ObjectVariable):
             return tracer.python_call(function, args, kwargs, effect=True)
+        if args and function in (list, tuple, dict, set, frozenset) and id(args[0]) in tracer.dirty:
+            # What it holds by then is known when the Program runs.
+            return tracer.python_call(function, args, kwargs, kind=function, effect=True)
         if function is dict and args and tracer.is_outer(args[0]) and not isinstance(args[0], dict):
             return tracer.python_call(dict, args, kwargs, effect=True)
         seen = (_iterable(tracer, part) if isinstance(part, Iterable) else part for part in args)
@@ -222,5 +227,6 @@ MEANING: dict[Any, Callable[..., Any]] = {
     filter: _mapping(filter), sorted: _mapping(sorted), min: _mapping(min), max: _mapping(max),
     zip: _over(zip), enumerate: _over(enumerate), list: _over(list), tuple: _over(tuple), set: _over(set),
     reversed: _over(reversed), iter: _over(iter), dict: _over(dict), frozenset: _over(frozenset),
+    copy.copy: copies.shallow_copy, copy.deepcopy: copies.deep_copy, dataclasses.replace: copies.replaced,
     warnings.warn: places.warn, breakpoint: places.stop_in_debugger,
 }

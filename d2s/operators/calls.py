@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators import access, builtin_functions, conversion, libraries, native, policy, protocols
+from d2s.operators import access, builtin_functions, conversion, items, libraries, native, policy, protocols
 from d2s.operators.guards import function_guards, is_layer, lookup
 from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer, current_tracer
@@ -33,6 +34,8 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
         return _call_method(tracer, func, args, kwargs)
     if isinstance(func, functools.partial):
         return _call_partial(tracer, func, args, kwargs)
+    if isinstance(func, _PICKERS) and len(args) == 1:
+        return _pick(tracer, func, args[0])
     if isinstance(func, type):
         return _construct(tracer, func, args, kwargs)
     if isinstance(func, BuiltinFunctionType | np.ufunc) or type(func).__module__ == "builtins":
@@ -173,6 +176,25 @@ def _call_partial(
         first = tracer.snapshot(tracer.read(Attribute(source, "args"), first))
         named = tracer.snapshot(tracer.read(Attribute(source, "keywords"), named))
     return call(func.func, *first, *args, **{**named, **kwargs})
+
+
+_PICKERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
+
+
+def _pick(tracer: Tracer, picker: Any, thing: Any) -> Any:
+    """``itemgetter(...)(thing)`` and its kin: what they look at is read through the trace."""
+    made, given = picker.__reduce__()
+    if isinstance(picker, operator.methodcaller):
+        named = made.keywords if isinstance(made, functools.partial) else {}
+        name, *args = (*made.args, *given) if isinstance(made, functools.partial) else given
+        return call(access.attr(tracer, thing, name), *args, **named)
+    if isinstance(picker, operator.itemgetter):
+        found = [items.item(tracer, thing, index) for index in given]
+    else:
+        found = [
+            functools.reduce(lambda held, name: access.attr(tracer, held, name), path.split("."), thing)
+            for path in given]
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def _call_cached(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -91,7 +91,9 @@ def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
         return first
     kinds = {_kind_of(form) for form in (first, second)}
     objects = all(isinstance(form, ObjectForm) or _is_number(form) for form in (first, second))
-    if objects and (len(kinds) == 1 or (in_loop and kinds <= {*NUMBERS, None})):
+    # What a turn leaves as an object of some kind may have been None or a number.
+    unknown = None in kinds and kinds <= {*NUMBERS, type(None), None}
+    if unknown or (objects and (len(kinds) == 1 or (in_loop and kinds <= {*NUMBERS, None}))):
         names = [form.missing for form in (first, second) if isinstance(form, ObjectForm)]
         missing = next(filter(None, names), None)
         return ObjectForm(kinds.pop() if len(kinds) == 1 else None, missing)

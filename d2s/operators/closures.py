@@ -8,7 +8,7 @@ what the variable holds then, as in Python.
 from __future__ import annotations
 
 import functools
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import BuiltinMethodType, CellType, FunctionType, GeneratorType, MethodType, ModuleType
@@ -22,7 +22,7 @@ from d2s.eager.views import share
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import views
 from d2s.operators.guards import lookup
-from d2s.operators.heap import CONTAINERS, Heap, content_of, restore
+from d2s.operators.heap import CONTAINERS, Fields, Heap, container_class, content_of, fields_of, is_user_object, restore
 from d2s.static.program import Block, Operator, Value, values_in
 from d2s.static.runtime import MISSING, copy_of_error
 from d2s.static.variable import ObjectVariable, Variable
@@ -78,7 +78,7 @@ class Lowering:
             return slice(self(tree.start), self(tree.stop), self(tree.step))
         if isinstance(tree, np.ndarray):
             return self._call(_copy_of, tree)
-        if type(tree) in CONTAINERS or tracer.is_made(tree):
+        if isinstance(tree, CONTAINERS) or tracer.is_made(tree):
             return self._built(tree)
         if _is_plain_instance(tree):
             raise UnsupportedSyntaxError(
@@ -237,6 +237,10 @@ class Lowering:
             made.template = before
             return
         made.template = template
+        if isinstance(made.thing, CONTAINERS) and type(made.thing) not in CONTAINERS:
+            fields = self._content_template(made.thing, fields_of(made.thing))
+            if fields:
+                self._call(_fill_fields, made.value, fields)
         self._call(_fill, made.value, template)
 
     def _content_template(self, thing: Any, content: Any) -> Any:
@@ -291,7 +295,7 @@ def _is_plain_instance(thing: Any) -> bool:
     if callable(thing) and not isinstance(lookup(cls, "__call__"), FunctionType):
         return False
     return (
-        isinstance(getattr(thing, "__dict__", None), dict)
+        is_user_object(thing)
         and cls.__flags__ & (1 << 9) != 0
         and lookup(cls, "__new__") is lookup(object, "__new__")
         and not module.startswith("d2s.")
@@ -300,10 +304,16 @@ def _is_plain_instance(thing: Any) -> bool:
     )
 
 
-def _maker_of(thing: Any) -> Callable[..., Any]:
-    if isinstance(thing, CONTAINERS):
-        return type(thing)
-    return functools.partial(object.__new__, type(thing))
+def _maker_of(thing: Any) -> Any:
+    cls: Any = type(thing)
+    if cls is defaultdict:
+        return functools.partial(defaultdict, thing.default_factory)
+    if isinstance(thing, deque):
+        return functools.partial(cls, (), thing.maxlen)
+    if cls in CONTAINERS:
+        return cls
+    maker: Any = container_class(thing) or object
+    return functools.partial(maker.__new__, cls)
 
 
 def _copy_of(array: Any) -> Any:
@@ -318,12 +328,13 @@ def _fill(thing: Any, template: tuple[Any, ...]) -> None:
     """Give a cell, container or object its content."""
     if isinstance(thing, CellType):
         restore(thing, template[0])
-    elif isinstance(thing, dict):
-        restore(thing, dict(template))
-    elif isinstance(thing, list | set | deque | bytearray):
-        restore(thing, template)
     else:
-        thing.__dict__.update(dict(template))
+        restore(thing, dict(template) if isinstance(thing, dict) or not isinstance(thing, CONTAINERS) else template)
+
+
+def _fill_fields(thing: Any, template: tuple[Any, ...]) -> None:
+    """Give a container its attributes."""
+    restore(Fields(thing), dict(template))
 
 
 def _with_args(error: _Same, args: tuple[Any, ...]) -> BaseException:

@@ -121,7 +121,15 @@ class SymbolicRange:
             kind="T07",
         )
 
-    __iter__ = __len__ = __contains__ = __getitem__ = __reversed__ = _refuse
+    __iter__ = __len__ = __contains__ = __getitem__ = _refuse
+
+    def __reversed__(self) -> SymbolicRange:
+        start, stop, step = self.start, self.stop, self.step
+        if is_symbol(step):
+            self._refuse()
+        # The last number, if there is one; else one behind which nothing comes.
+        last = stop - step if abs(step) == 1 else start + ((stop - start - (step > 0) + (step < 0)) // step) * step
+        return SymbolicRange(last, start - step, -step)
 
 
 def for_loop(
@@ -208,6 +216,28 @@ def or_(tracer: Tracer, value: Any, rest: Callable[[], Any]) -> Any:
     return if_else(tracer, value, lambda: value, rest)
 
 
+def both(tracer: Tracer, value: Any, rest: Callable[[], Any]) -> Any:
+    """``value and rest`` where only its truth is asked: tensors and Python values may stand for it by turns."""
+    value = truth(tracer, symbol_of(tracer, value))
+    if not is_symbol(value):
+        return value and rest()
+    return if_else(tracer, value, lambda: _bool_of(tracer, rest()), lambda: False)
+
+
+def either(tracer: Tracer, value: Any, rest: Callable[[], Any]) -> Any:
+    """``value or rest`` where only its truth is asked."""
+    value = truth(tracer, symbol_of(tracer, value))
+    if not is_symbol(value):
+        return value or rest()
+    return if_else(tracer, value, lambda: True, lambda: _bool_of(tracer, rest()))
+
+
+def _bool_of(tracer: Tracer, value: Any) -> Any:
+    """``bool(value)``, of the run if `value` is."""
+    value = truth(tracer, symbol_of(tracer, value))
+    return ObjectVariable(tracer, tracer.truth_of(value)) if is_symbol(value) else bool(value)
+
+
 def not_(tracer: Tracer, operand: Any) -> Any:
     """``not operand``."""
     operand = truth(tracer, symbol_of(tracer, operand))
@@ -275,5 +305,7 @@ def _check(holds: Any) -> None:
         raise AssertionError
 
 
-__all__ = ["Mark", "SymbolicRange", "and_", "assert_", "bound", "for_loop", "if_else", "is_symbol", "not_", "or_",
-           "symbol_of"]
+__all__ = [
+    "Mark", "SymbolicRange", "and_", "assert_", "both", "bound", "either", "for_loop", "if_else", "is_symbol", "not_",
+    "or_", "symbol_of",
+]

@@ -5,9 +5,9 @@ Only objects made inside the trace are here: stores to older ones are effects an
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
-from types import CellType, FunctionType, MethodType
+from types import CellType, FunctionType, MemberDescriptorType, MethodType
 from typing import Any
 
 from d2s.operators.iterators import progress_of
@@ -18,8 +18,20 @@ from d2s.static.variable import Variable
 CONTAINERS = (list, dict, set, deque, bytearray)
 
 
+class Fields:
+    """The attributes of an object that is a container as well: what it holds in that quality."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+
+def container_class(thing: Any) -> type | None:
+    """The built-in container that an object is one of; its own methods may do something else."""
+    return next((cls for cls in (OrderedDict, *CONTAINERS) if isinstance(thing, cls)), None)
+
+
 def content_of(node: Any) -> Any:
-    """A shallow copy of what a mutable object holds."""
+    """A shallow copy of what a mutable object holds: a list or dict."""
     if isinstance(node, CellType):
         try:
             return node.cell_contents
@@ -27,9 +39,13 @@ def content_of(node: Any) -> Any:
             return MISSING
     if isinstance(node, Variable):
         return node.value
+    if isinstance(node, dict):
+        return dict(dict.items(node)) if not isinstance(node, OrderedDict) else dict(OrderedDict.items(node))
     if isinstance(node, CONTAINERS):
-        return node.copy()
-    return dict(node.__dict__)
+        cls = container_class(node)
+        assert cls is not None
+        return cls(cls.__iter__(node))  # type: ignore[attr-defined]
+    return fields_of(node.owner if isinstance(node, Fields) else node)
 
 
 def restore(node: Any, content: Any) -> None:
@@ -42,17 +58,66 @@ def restore(node: Any, content: Any) -> None:
             node.cell_contents = content
     elif isinstance(node, Variable):
         node.value = content
-    elif isinstance(node, list | bytearray):
-        node[:] = content
-    elif isinstance(node, deque):
-        node.clear()
-        node.extend(content)
-    elif isinstance(node, dict | set):
-        node.clear()
-        node.update(content)
+    elif isinstance(node, CONTAINERS):
+        cls: Any = container_class(node)
+        cls.clear(node)
+        (cls.extend if cls in (list, deque, bytearray) else cls.update)(node, content)
     else:
-        node.__dict__.clear()
-        node.__dict__.update(content)
+        _restore_fields(node.owner if isinstance(node, Fields) else node, content)
+
+
+def write(node: Any, where: Any, part: Any) -> None:
+    """Exchange one part of a mutable object: `where` is its index, key or name (of no account for a cell)."""
+    if isinstance(node, CellType):
+        restore(node, part)
+    elif isinstance(node, CONTAINERS):
+        cls: Any = container_class(node)
+        cls.__setitem__(node, where, part)
+    else:
+        owner = node.owner if isinstance(node, Fields) else node
+        _restore_fields(owner, {**fields_of(owner), where: part})
+
+
+def slots_of(cls: type) -> dict[str, Any]:
+    """The descriptors of the slots that Python classes among `cls` and its bases have."""
+    return {
+        name: found
+        for base in reversed(cls.__mro__) if "__slots__" in base.__dict__
+        for name, found in base.__dict__.items() if isinstance(found, MemberDescriptorType)
+    }
+
+
+def dict_of(thing: Any) -> dict[str, Any] | None:
+    """The dict of attributes of an object, whatever its class makes of names that are not there."""
+    try:
+        found = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def fields_of(thing: Any) -> dict[str, Any]:
+    """What an object holds under names: in its dict and in its slots."""
+    fields = dict(dict_of(thing) or ())
+    for name, slot in slots_of(type(thing)).items():
+        try:
+            fields[name] = slot.__get__(thing)
+        except AttributeError:
+            continue
+    return fields
+
+
+def _restore_fields(thing: Any, content: dict[str, Any]) -> None:
+    slots = slots_of(type(thing))
+    for name, slot in slots.items():
+        if name in content:
+            slot.__set__(thing, content[name])
+        elif name in fields_of(thing):
+            slot.__delete__(thing)
+    held = dict_of(thing)
+    if held is not None:
+        held.clear()
+        held.update((name, part) for name, part in content.items() if name not in slots)
 
 
 def is_same(node: Any, first: Any, second: Any) -> bool:
@@ -61,7 +126,7 @@ def is_same(node: Any, first: Any, second: Any) -> bool:
         return True
     if isinstance(node, CellType | Variable):
         return False
-    if isinstance(node, dict) or not isinstance(node, CONTAINERS):
+    if isinstance(first, dict):
         return (
             list(first) == list(second)
             and all(first[key] is second[key] for key in first)
@@ -75,8 +140,8 @@ class Heap:
     """A snapshot of all mutable objects that are reachable from `roots`; `names` has those of the cells among them."""
 
     def __init__(self, roots: Iterable[Any], is_outer: Callable[[Any], bool]) -> None:
-        self.nodes: dict[int, Any] = {}
-        self.contents: dict[int, Any] = {}
+        self.nodes: dict[Any, Any] = {}
+        self.contents: dict[Any, Any] = {}
         self.names: dict[int, str] = {}
         self._iterators: list[tuple[Iterator[Any], Any]] = []
         self._is_outer = is_outer
@@ -95,6 +160,8 @@ class Heap:
                 stack.extend(closure)
                 stack.extend(thing.__defaults__ or ())
                 stack.extend((thing.__kwdefaults__ or {}).values())
+                if not is_outer(thing):
+                    self._note(id(thing), thing, stack)
             elif isinstance(thing, MethodType):
                 stack.extend((thing.__self__, thing.__func__))
             elif isinstance(thing, tuple | frozenset):
@@ -104,27 +171,31 @@ class Heap:
             elif isinstance(thing, Iterator) and not is_outer(thing):
                 self._iterators.append((thing, progress_of(thing)))
             elif self._is_mutable(thing):
-                self.nodes[id(thing)] = thing
-                content = self.contents[id(thing)] = content_of(thing)
-                if isinstance(thing, CellType):
-                    stack.append(content)
-                elif isinstance(thing, dict) or not isinstance(thing, (*CONTAINERS, Variable)):
-                    stack.extend(content.values())
-                elif isinstance(thing, Variable):
-                    # A write to one is a write to those that share its values.
-                    stack.extend(relatives(thing))
-                elif not isinstance(thing, bytearray):
-                    stack.extend(content)
+                self._note(id(thing), thing, stack)
+                if isinstance(thing, CONTAINERS) and type(thing) not in CONTAINERS and fields_of(thing):
+                    self._note(("fields", id(thing)), Fields(thing), stack)
         self._keep = keep
+
+    def _note(self, key: Any, node: Any, stack: list[Any]) -> None:
+        """Take down what `node` holds; what is in it is to be looked at too."""
+        self.nodes[key] = node
+        content = self.contents[key] = content_of(node)
+        if isinstance(node, CellType):
+            stack.append(content)
+        elif isinstance(node, Variable):
+            # A write to one is a write to those that share its values.
+            stack.extend(relatives(node))
+        elif isinstance(content, dict):
+            stack.extend(content.values())
+        elif not isinstance(node, bytearray):
+            stack.extend(content)
 
     def _is_mutable(self, thing: Any) -> bool:
         if isinstance(thing, CellType | Variable):
             return True
         if self._is_outer(thing) or isinstance(thing, type):
             return False
-        if type(thing) in CONTAINERS:
-            return True
-        return hasattr(thing, "__dict__") and type(thing).__module__ not in ("builtins",) and _is_user_object(thing)
+        return isinstance(thing, CONTAINERS) or is_user_object(thing)
 
     def changes(self) -> dict[int, tuple[Any, Any]]:
         """Objects that hold something else now, by identity, with what they hold."""
@@ -150,7 +221,9 @@ class Heap:
         return id(thing) in self.nodes
 
 
-def _is_user_object(thing: Any) -> bool:
+def is_user_object(thing: Any) -> bool:
     """True for an instance with attributes that traced code may have made."""
-    module = type(thing).__module__
-    return not module.startswith("d2s.") and isinstance(getattr(thing, "__dict__", None), dict) and module != "types"
+    cls = type(thing)
+    if cls.__module__ in ("builtins", "types") or cls.__module__.startswith("d2s."):
+        return False
+    return dict_of(thing) is not None or bool(slots_of(cls))

@@ -62,6 +62,14 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         return PythonOperators.or_(value, rest) if tracer is None else control_flow.or_(tracer, value, rest)
 
+    def both(self, value: Any, rest: Thunk) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return PythonOperators.both(value, rest) if tracer is None else control_flow.both(tracer, value, rest)
+
+    def either(self, value: Any, rest: Thunk) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return PythonOperators.either(value, rest) if tracer is None else control_flow.either(tracer, value, rest)
+
     def not_(self, operand: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
         return PythonOperators.not_(operand) if tracer is None else control_flow.not_(tracer, operand)
@@ -73,8 +81,8 @@ class TraceOperators(PythonOperators):
         else:
             control_flow.assert_(tracer, test, message)
 
-    def bound(self, name: str, value: Thunk) -> Any:  # type: ignore[override]
-        found = PythonOperators.bound(name, value)
+    def bound(self, name: str, value: Thunk, is_free: bool = False) -> Any:  # type: ignore[override]
+        found = PythonOperators.bound(name, value, is_free)
         return found if current_tracer() is None else control_flow.bound(name, found)
 
     def attach(self, value: Any) -> None:  # type: ignore[override]
@@ -144,7 +152,9 @@ class TraceOperators(PythonOperators):
             return value()
         namespace = self._names.fn.__globals__
         pending = tracer.pending.get((id(namespace), "item", name))
-        return pending[0] if pending is not None else self._names.load_global(tracer, name, value())
+        if pending is not None:
+            return self._names.pending_global(name, pending[0])
+        return self._names.load_global(tracer, name, value())
 
     def load_free_pending(self, name: str, value: Thunk) -> Any:  # type: ignore[override]
         tracer = current_tracer()
@@ -152,7 +162,9 @@ class TraceOperators(PythonOperators):
             return value()
         cell = self._names.cells[name]
         pending = tracer.pending.get((id(cell), "cell", name))
-        return pending[0] if pending is not None else self._names.load_free(tracer, name, value())
+        if pending is not None:
+            return self._names.pending_free(name, pending[0])
+        return self._names.load_free(tracer, name, value())
 
     def store_global(self, name: str, value: Any) -> None:
         tracer = current_tracer()
@@ -167,6 +179,20 @@ class TraceOperators(PythonOperators):
             super().store_free(name, value)
         else:
             self._names.store_free(tracer, name, value)
+
+    def delete_global(self, name: str) -> None:
+        tracer = current_tracer()
+        if tracer is None:
+            super().delete_global(name)
+        else:
+            self._names.delete_global(tracer, name)
+
+    def delete_free(self, name: str) -> None:
+        tracer = current_tracer()
+        if tracer is None:
+            super().delete_free(name)
+        else:
+            self._names.delete_free(tracer, name)
 
     def function(self, index: int) -> Callable[[Any], Any]:  # type: ignore[override]
         def mark(made: Any) -> Any:
@@ -201,9 +227,9 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         return value if tracer is None else native.unpack(tracer, value)
 
-    def matched(self, subject: Any, asks_types: bool) -> Any:  # type: ignore[override]
+    def matched(self, subject: Any, types_at: str) -> Any:  # type: ignore[override]
         tracer = current_tracer()
-        return subject if tracer is None else native.matched(tracer, subject, asks_types)
+        return subject if tracer is None else native.matched(tracer, subject, types_at)
 
     def mapping(self, value: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

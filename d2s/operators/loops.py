@@ -15,7 +15,7 @@ from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import carried
 from d2s.operators.carried import Form, ValueOf
 from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
-from d2s.operators.heap import Heap, restore
+from d2s.operators.heap import Heap, write
 from d2s.operators.region import REFUSALS, CannotMerge, IteratorAdvanced, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Block, Value, map_values, walk_operators
@@ -204,7 +204,7 @@ class _Loop:
             thing = carried.rebuilt(self.tracer, form, values[place], self._held_before(place))
             if isinstance(thing, list | dict):
                 self.rebuilt[id(thing)] = thing
-            _write(node, place[1], thing)
+            write(node, place[1], thing)
 
     def _refuse_changes_of_rebuilt(self, outcome: Outcome) -> None:
         for thing in self.rebuilt.values():
@@ -272,7 +272,7 @@ class _Loop:
             else:
                 changed = outcome.changes.get(place[0])
                 sources = [self._held_before(place), *([] if changed is None else [_part(node, changed[1], place[1])])]
-                _write(node, place[1], carried.rebuilt(tracer, form, values, *sources))
+                write(node, place[1], carried.rebuilt(tracer, form, values, *sources))
         tracer.take_loop_state(outcome.state)
 
     def _values(self, place: Place, form: Form, content: Any, value_of: ValueOf) -> list[Value]:
@@ -317,7 +317,7 @@ def _differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any,
     """(where, before, after) for each place of a mutable object that holds something else."""
     if isinstance(node, CellType | Variable):
         yield None, before, after
-    elif isinstance(node, list):
+    elif isinstance(before, list):
         if len(before) != len(after):
             raise CannotMerge("a list changes its length from turn to turn")
         for position, (old, now) in enumerate(zip(before, after, strict=True)):
@@ -335,12 +335,3 @@ def _differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any,
 
 def _part(node: Any, content: Any, where: Any) -> Any:
     return content if isinstance(node, CellType) else content[where]
-
-
-def _write(node: Any, where: Any, thing: Any) -> None:
-    if isinstance(node, CellType):
-        restore(node, thing)
-    elif isinstance(node, dict | list):
-        node[where] = thing
-    else:
-        node.__dict__[where] = thing

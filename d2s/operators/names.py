@@ -7,11 +7,21 @@ import operator
 from types import CellType, FunctionType
 from typing import Any
 
-from d2s.operators.guards import Guard
+from d2s.operators.guards import Guard, is_empty
 from d2s.operators.sources import Cell, Constant, Global
 from d2s.operators.tracer import Tracer
 
 _BUILTINS: dict[str, Any] = vars(builtins)
+
+
+class _Gone:
+    """What a name holds that the Program deletes."""
+
+    def __repr__(self) -> str:
+        return "<deleted>"
+
+
+_GONE = _Gone()
 
 
 class Names:
@@ -27,7 +37,7 @@ class Names:
         if tracer.pending:
             pending = tracer.pending.get((id(namespace), "item", name))
             if pending is not None:
-                return pending[0]
+                return self.pending_global(name, pending[0])
         if name in namespace:
             # The Program reads it from the namespace itself, if at all.
             tracer.remember(namespace, Constant(namespace))
@@ -44,7 +54,7 @@ class Names:
         if tracer.pending:
             pending = tracer.pending.get((id(cell), "cell", name))
             if pending is not None:
-                return pending[0]
+                return self.pending_free(name, pending[0])
         if tracer.is_later(cell, "cell", name):
             return tracer.python_call(getattr, (cell, "cell_contents"), effect=True)
         return tracer.read(Cell(cell, name), value, getattr, cell, "cell_contents")
@@ -59,3 +69,46 @@ class Names:
         cell = self.cells[name]
         tracer.effect(setattr, cell, "cell_contents", value)
         tracer.pending[(id(cell), "cell", name)] = (value, cell)
+
+    def pending_global(self, name: str, held: Any) -> Any:
+        """What the trace has stored in a global, or NameError if it has deleted it."""
+        if held is not _GONE:
+            return held
+        if name in _BUILTINS:
+            return _BUILTINS[name]
+        raise NameError(f"name {name!r} is not defined", name=name)
+
+    def pending_free(self, name: str, held: Any) -> Any:
+        """The same for an outer variable."""
+        if held is not _GONE:
+            return held
+        where = "where it is not associated with a value in enclosing scope"
+        raise NameError(f"cannot access free variable {name!r} {where}", name=name)
+
+    def delete_global(self, tracer: Tracer, name: str) -> None:
+        namespace = self.fn.__globals__
+        key = id(namespace), "item", name
+        if key in tracer.pending:
+            gone = tracer.pending[key][0] is _GONE
+        else:
+            gone = name not in namespace
+            template = " not in {v}" if gone else " in {v}"
+            tracer.guards.add(Guard(Constant(namespace), repr(name) + template, (), f"global {name}"))
+        if gone:
+            raise NameError(f"name {name!r} is not defined", name=name)
+        tracer.remember(namespace, Constant(namespace))
+        tracer.effect(operator.delitem, namespace, name)
+        tracer.pending[key] = (_GONE, namespace)
+
+    def delete_free(self, tracer: Tracer, name: str) -> None:
+        cell = self.cells[name]
+        key = id(cell), "cell", name
+        if key in tracer.pending:
+            self.pending_free(name, tracer.pending[key][0])
+        elif is_empty(cell):
+            tracer.guards.add(Guard(Constant(cell), "is_empty({v})", (), f"no value of {name}"))
+            self.pending_free(name, _GONE)
+        else:
+            tracer.guards.add(Guard(Constant(cell), "not is_empty({v})", (), f"a value of {name}"))
+        tracer.effect(delattr, cell, "cell_contents")
+        tracer.pending[key] = (_GONE, cell)

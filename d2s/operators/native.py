@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import MethodType
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.equality import is_plain
+from d2s.operators.guards import lookup
 from d2s.operators.libraries import holds_symbols
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -142,16 +143,20 @@ def unpack(tracer: Tracer, value: Any) -> Any:
     return seen(tracer, value) if method is None else _call(method)
 
 
-def matched(tracer: Tracer, subject: Any, asks_types: bool) -> Any:
-    """What a ``match`` statement looks at: class patterns ask for types, which symbols cannot show."""
-    if (asks_types and holds_symbols(subject)) or id(subject) in tracer.dirty:
+def matched(tracer: Tracer, subject: Any, types_at: str) -> Any:
+    """What a ``match`` statement looks at.
+
+    `types_at` says where its class patterns stand, which ask for types: symbols cannot show theirs.
+    """
+    asks = {"": False, "top": isinstance(subject, Variable | ObjectVariable), "inside": holds_symbols(subject)}
+    if asks[types_at] or id(subject) in tracer.dirty:
         raise TracingError(
             "a match statement looks at a value that is known only when the Program runs", user_location(),
             "Use if and isinstance, or keep the function eager with @d2s.jit.not_to_static.",
             kind="T06",
         )
     seen_subject = tracer.snapshot_deeply(subject)
-    if _holds_older_objects(tracer, seen_subject):
+    if _holds_older_objects(tracer, seen_subject, bool(types_at)):
         raise TracingError(
             "a match statement looks into an object from outside", user_location(),
             "Use if and attributes, or keep the function eager with @d2s.jit.not_to_static.",
@@ -160,11 +165,14 @@ def matched(tracer: Tracer, subject: Any, asks_types: bool) -> Any:
     return seen_subject
 
 
-def _holds_older_objects(tracer: Tracer, tree: Any) -> bool:
+def _holds_older_objects(tracer: Tracer, tree: Any, asks_types: bool) -> bool:
+    """True if patterns may read what an older object holds."""
     if type(tree) in (list, tuple):
-        return any(_holds_older_objects(tracer, part) for part in tree)
+        return any(_holds_older_objects(tracer, part, asks_types) for part in tree)
     if type(tree) is dict:
-        return any(_holds_older_objects(tracer, part) for part in tree.values())
+        return any(_holds_older_objects(tracer, part, asks_types) for part in tree.values())
+    if not asks_types and lookup(type(tree), "__eq__") is object.__dict__["__eq__"] and not isinstance(tree, Iterable):
+        return False
     return tracer.is_outer(tree) and not callable(tree)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import sysconfig
@@ -15,11 +16,12 @@ _LIBRARY = tuple(
 )
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
-# Functions of d2s that call functions of the user and must be looked into.
-_TRANSPARENT = tuple(
-    os.path.join(_PACKAGE, *path)
-    for path in (
-        ("autograd", "grad_mode.py"), ("autograd", "checkpoint.py"), ("static", "nn.py"), ("ops", "tensor_lists.py")))
+# Functions of d2s and of the library that call functions of the user and must be looked into.
+_TRANSPARENT = (
+    *(os.path.join(_PACKAGE, *path) for path in (
+        ("autograd", "grad_mode.py"), ("autograd", "checkpoint.py"), ("static", "nn.py"), ("ops", "tensor_lists.py"))),
+    contextlib.__file__,
+)
 
 _ACT_WHEN_RUN = frozenset({
     ("d2s.ops.random", "seed"), ("d2s.ops.random", "get_rng_state"), ("d2s.ops.random", "set_rng_state"),
@@ -49,8 +51,10 @@ def is_kept_eager(fn: FunctionType) -> bool:
 def is_library(code: CodeType) -> bool:
     """True for code of the standard library, of installed packages and of d2s."""
     file = code.co_filename
+    if file in _TRANSPARENT:
+        return False
     if file.startswith(_PACKAGE):
-        return file not in _TRANSPARENT
+        return True
     if file.startswith("<frozen"):
         return True
     if any(part in file for part in _INSTALLED):

@@ -35,7 +35,7 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     if id(iterable) in tracer.dirty:
         raise UnsupportedSyntaxError(
             "a loop over a container from outside that this function has changed", user_location(),
-            "Loop over a copy made before the change.",
+            "Change it behind the loop, or loop over what it held before and treat the new part by itself.",
             kind="U04",
         )
     method = access.special(tracer, iterable, "__iter__")

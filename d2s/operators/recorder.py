@@ -34,6 +34,7 @@ class Path:
         self.marks: list[int] = []
         self.blocks: list[Block] = [root]
         self.cursor = 0
+        self.decided_at: Location | None = None
 
     def flip(self, index: int) -> None:
         """Prepare to run again with decision `index` answered False, and nothing decided after it."""
@@ -147,6 +148,7 @@ class PathRecorder(StaticInterpreter):
         if index < len(path.tests):
             path.position += 1
         else:
+            path.decided_at = user_location()
             path.choices.append(True)
             path.tests.append(test)
             path.log.append(test)

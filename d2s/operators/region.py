@@ -95,7 +95,7 @@ def explore(
             if paths > MAX_PATHS:
                 raise UnsupportedSyntaxError(
                     f"more than {MAX_PATHS} ways through this code: it decides too often on values that are known "
-                    "only when the Program runs", user_location(),
+                    "only when the Program runs", path.decided_at or user_location(),
                     "Use tensor operators (where, masks), or keep it eager with @d2s.jit.not_to_static.",
                     kind="U11",
                 )
@@ -274,7 +274,7 @@ class _Merger:
             return self.merge(a, b, name)
         if isinstance(node, Variable):
             return a if a is b else self.value(a, b, a.name)
-        if isinstance(node, dict) or (not isinstance(node, list | set | bytearray) and not hasattr(node, "appendleft")):
+        if isinstance(a, dict):
             if list(a) != list(b):
                 raise CannotMerge(f"a {type(node).__name__} has different keys or attributes")
             return {key: self.merge(a[key], b[key], str(key)) for key in a}
@@ -307,7 +307,9 @@ class _Merger:
             return self._holder(merged)
         if isinstance(a, TensorBase) or isinstance(b, TensorBase):
             return self._truth_of_tensor(a, b, what)
-        if isinstance(a, ObjectVariable) or isinstance(b, ObjectVariable) or self._are_numbers(a, b):
+        if isinstance(a, ObjectVariable) or isinstance(b, ObjectVariable) or self._are_numbers(a, b) or (
+            self.tracer.in_loop > 0 and {type(a), type(b)} <= {int, float, bool, type(None)} and type(a) is not type(b)
+        ):
             return self._objects(a, b, what)
         if type(a) is type(b):
             if isinstance(a, list | dict) and any(map(self.is_older, (a, b))):
@@ -353,11 +355,14 @@ class _Merger:
 
     def _objects(self, a: Any, b: Any, what: str) -> Any:
         kinds = {part.value.kind if isinstance(part, ObjectVariable) else type(part) for part in (a, b)}
-        if len(kinds) != 1 or not all(isinstance(p, ObjectVariable) or self._is_number(p) for p in (a, b)):
+        # No turn of a loop can be taken apart: there a number or None is an object of some kind.
+        alike = len(kinds) == 1 or (self.tracer.in_loop > 0 and kinds <= {int, float, bool, type(None), None})
+        if not alike or not all(isinstance(p, ObjectVariable) or self._is_number(p) for p in (a, b)):
             raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
         names = [part.value.maybe_missing for part in (a, b) if isinstance(part, ObjectVariable)]
         missing = next(filter(None, names), None)
-        out = self.tracer.new_value(_base_name(a, b), None, kind=kinds.pop(), maybe_missing=missing)
+        kind = kinds.pop() if len(kinds) == 1 else None
+        out = self.tracer.new_value(_base_name(a, b), None, kind=kind, maybe_missing=missing)
         self._give(out, self._object_value(a), self._object_value(b))
         return self._holder(ObjectVariable(self.tracer, out))
 

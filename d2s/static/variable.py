@@ -268,6 +268,19 @@ def _unary(name: str) -> Callable[[Any], Any]:
     return method
 
 
+def _divmod(self: ObjectVariable, other: Any) -> tuple[Any, Any]:
+    return self // other, self % other
+
+
+def _rdivmod(self: ObjectVariable, other: Any) -> tuple[Any, Any]:
+    return other // self, other % self
+
+
+def _round(self: ObjectVariable, digits: int | None = None) -> Any:
+    kind = int if digits is None else self.value.kind
+    return self.interpreter.python_call(round, (self, digits), kind=kind)
+
+
 _COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
 
 
@@ -364,6 +377,10 @@ class ObjectVariable:
     __floordiv__, __rfloordiv__ = _binary("floordiv"), _reflected("floordiv")
     __mod__, __rmod__ = _binary("mod"), _reflected("mod")
     __pow__, __rpow__ = _binary("pow"), _reflected("pow")
+    __lshift__, __rlshift__ = _binary("lshift"), _reflected("lshift")
+    __rshift__, __rrshift__ = _binary("rshift"), _reflected("rshift")
+    __divmod__, __rdivmod__ = _divmod, _rdivmod
+    __round__ = _round
     __and__, __rand__ = _binary("and_"), _reflected("and_")
     __or__, __ror__ = _binary("or_"), _reflected("or_")
     __xor__, __rxor__ = _binary("xor"), _reflected("xor")

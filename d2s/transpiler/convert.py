@@ -29,6 +29,7 @@ from d2s.transpiler.passes import (
 )
 from d2s.transpiler.passes.instrument import run as run_instrument
 from d2s.transpiler.source import SourceInfo, read_function, to_text
+from d2s.transpiler.verify import CHECKS
 
 Pass: TypeAlias = Callable[[Node, Context], Node]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -113,7 +114,7 @@ def prepare(fn: FunctionType, passes: Sequence[Pass] | None = None, instrument: 
     identity = CodeIdentity.of(fn.__code__)
     nested = number_nested_functions(tree.body[0], identity, free) if instrument else []
     ctx = new_context(tree, free)
-    tree = run_passes(tree, DEFAULT_PASSES if passes is None else passes, ctx)
+    tree = run_passes(tree, DEFAULT_PASSES if passes is None else passes, ctx, free)
     text = to_text(tree)
     loaded = tree
     if instrument:
@@ -123,10 +124,12 @@ def prepare(fn: FunctionType, passes: Sequence[Pass] | None = None, instrument: 
     return Prepared(code, dict(ctx.names.operators), text, tree, source, ctx.hook_report, nested)
 
 
-def run_passes(tree: Node, passes: Sequence[Pass], ctx: Context) -> Node:
-    """Run the passes in their order."""
+def run_passes(tree: Node, passes: Sequence[Pass], ctx: Context, outer: frozenset[str] = frozenset()) -> Node:
+    """Run the passes in their order, with the checks between them; `outer` are names from outside of the tree."""
     for transform in passes:
         tree = transform(tree, ctx)
+        for check in CHECKS:
+            check(tree, outer, transform.__module__.rpartition(".")[2])
     return tree
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TypeAlias
 
 import gast
 
 from d2s.transpiler.nodes import COMPREHENSIONS, TRIES, Node, walk_statements
 from d2s.transpiler.scopes import bound_names, local_names, parameters
+
+# Since Python 3.12, all but generator expressions.
+_COMPREHENSIONS_ARE_INLINE = sys.version_info >= (3, 12)
 
 State: TypeAlias = frozenset[str] | None
 """Names that are bound for certain; None where control never arrives."""
@@ -46,6 +50,7 @@ class _DefiniteAssignment:
         self.names = names
         self.breaks: list[list[State]] = []
         self.continues: list[list[State]] = []
+        self.in_inner_scope = False
 
     def block(self, statements: list[Node], state: State) -> State:
         for statement in statements:
@@ -85,9 +90,17 @@ class _DefiniteAssignment:
         if isinstance(node, COMPREHENSIONS):
             state = self.expression(node.generators[0].iter, state)
             hidden = frozenset(bound_names(*(generator.target for generator in node.generators)))
-            self.sequence(list(gast.iter_child_nodes(node)), state | hidden)
+            outer = self.in_inner_scope
+            self.in_inner_scope = outer or isinstance(node, gast.GeneratorExp) or not _COMPREHENSIONS_ARE_INLINE
+            self.sequence(self.inner_parts(node), state | hidden)
+            self.in_inner_scope = outer
             return state
         return self.sequence(list(gast.iter_child_nodes(node)), state)
+
+    def inner_parts(self, node: Node) -> list[Node]:
+        """The parts of a comprehension without its first iterable, which is evaluated outside."""
+        first = node.generators[0]
+        return [part for part in gast.iter_child_nodes(node) if part is not first] + [first.target, *first.ifs]
 
     def sequence(self, nodes: list[Node], state: frozenset[str]) -> frozenset[str]:
         for node in nodes:
@@ -97,6 +110,7 @@ class _DefiniteAssignment:
     def read(self, name: Node, state: frozenset[str]) -> None:
         if isinstance(name.ctx, gast.Load) and name.id in self.names and name.id not in state:
             name.maybe_unbound = True
+            name.is_read_as_free = self.in_inner_scope
 
     # Statements
 
@@ -189,7 +203,7 @@ class _DefiniteAssignment:
                 state = self.expression(item.optional_vars, state) | frozenset(bound_names(item.optional_vars))
         after = self.block(node.body, state)
         # A manager may swallow exceptions.  Few do, so names bound inside count as bound after an ordinary end.
-        return state if after is None else after
+        return state - _deleted(node.body) if after is None else after
 
     do_AsyncWith = do_With
 

@@ -42,7 +42,7 @@ class Operators(Protocol):
     def assert_(self, test: Any, message: Thunk | None) -> None:
         """``assert test, message``."""
 
-    def bound(self, name: str, value: Thunk) -> Any:
+    def bound(self, name: str, value: Thunk, is_free: bool = False) -> Any:
         """Read a local name that may be unbound; UnboundLocalError if it is."""
 
     def attach(self, value: Any) -> None:
@@ -112,12 +112,16 @@ class PythonOperators:
             raise AssertionError() if message is None else AssertionError(message())
 
     @staticmethod
-    def bound(name: str, value: Thunk) -> Any:
-        """Read a name; the error for an unbound one is that of a local name, as it was before it moved to a cell."""
+    def bound(name: str, value: Thunk, is_free: bool = False) -> Any:
+        """Read a name; the error for an unbound one is that of a local name, as it was before it moved to a cell.
+
+        `is_free` names are read in a comprehension with a scope of its own, to which they are free variables.
+        """
         try:
             return value()
         except NameError:
-            pass
+            if is_free:
+                raise
         raise UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
 
     @staticmethod
@@ -240,8 +244,18 @@ class PythonOperators:
         return value
 
     @staticmethod
-    def matched(subject: Any, asks_types: bool) -> Any:
-        """What a ``match`` statement looks at; `asks_types` is True if it has class patterns."""
+    def both(value: Any, rest: Thunk) -> Any:
+        """``value and rest`` where only its truth is asked."""
+        return value and rest()
+
+    @staticmethod
+    def either(value: Any, rest: Thunk) -> Any:
+        """``value or rest`` where only its truth is asked."""
+        return value or rest()
+
+    @staticmethod
+    def matched(subject: Any, types_at: str) -> Any:
+        """What a ``match`` statement looks at; `types_at` is "top" or "inside" if it has class patterns."""
         return subject
 
     @staticmethod

@@ -125,14 +125,20 @@ def local_names(function: Node) -> set[str]:
 
 def user_declared(function: Node, kinds: Any = (gast.Global, gast.Nonlocal)) -> list[str]:
     """Names that a function of the user's declares, anywhere in its body, ``global`` or ``nonlocal``."""
-    return [
-        name
-        for statement in function.body
-        if not is_generated(statement)
-        for node in _walk_user(statement)
-        if isinstance(node, kinds)
-        for name in node.names
-    ]
+    found = getattr(function, "declarations", None)
+    if found is None:
+        found = [
+            (type(node), name)
+            for statement in function.body
+            if not is_generated(statement)
+            for node in _walk_user(statement)
+            if isinstance(node, (gast.Global, gast.Nonlocal))
+            for name in node.names
+        ]
+        if not is_generated(function):
+            # No pass makes or removes declarations of the user's, and every pass asks.
+            function.declarations = found
+    return [name for kind, name in found if issubclass(kind, kinds)]
 
 
 def _walk_user(node: Node) -> list[Node]:

@@ -54,9 +54,14 @@ def keeps_control_flow(function: Node) -> bool:
     So for generators and coroutines (``yield`` and ``await`` work only there), for functions that look at their own
     frame (``locals()``), and where ``finally`` leaves by return or break: that swallows exceptions, which no flag can.
     """
-    if isinstance(function, gast.AsyncFunctionDef) or is_generator(function):
-        return True
-    return _reads_its_frame(function) or _leaves_from_finally(function)
+    found = getattr(function, "keeps_control_flow", None)
+    if found is None:
+        # Asked by every pass, before any of them has changed anything: the answer stays.
+        found = function.keeps_control_flow = (
+            isinstance(function, gast.AsyncFunctionDef) or is_generator(function)
+            or _reads_its_frame(function) or _leaves_from_finally(function)
+        )
+    return bool(found)
 
 
 def _reads_its_frame(function: Node) -> bool:

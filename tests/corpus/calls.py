@@ -251,7 +251,7 @@ def any_and_all(x, c):
 
 @program
 def map_and_filter(x, c):
-    parts = list(map(lambda part: part * c, [x, x * x]))  # noqa: C417
+    parts = list(map(lambda part: part * c, [x, x * x]))
     kept = list(filter(lambda part: part.sum() > 1, parts))
     return sum(kept, x)
 

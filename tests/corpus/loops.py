@@ -618,3 +618,16 @@ def swapped_with_a_chosen_value(x, y, c, n):
         u = z - x * 0.3
         y, z = z, y
     return u * z, z * y
+
+
+@program
+def for_over_reversed_ranges(x, n):
+    for i in reversed(range(n)):
+        x = x * 2 + i
+    for i in reversed(range(1, n + 4, 3)):
+        x = x + i
+    for i in reversed(range(n, -3, -2)):
+        x = x * 0.5 - i
+    for i in reversed(range(n + 1, n)):
+        x = x + 1000
+    return x

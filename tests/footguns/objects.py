@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -765,3 +766,31 @@ def object_at_the_same_address(stage):
         stage(f, x())
 
 
+@footgun
+def cached_property(stage):
+    class Thing:
+        computed = 0
+
+        def __init__(self, base):
+            self.base = base
+
+        @functools.cached_property
+        def scale(self):
+            self.computed += 1
+            return self.base * 2
+
+    def f(z, thing):
+        if z.sum() > 0:
+            return z * thing.scale + thing.scale
+        return z * thing.computed
+
+    f = stage.static(f)
+    for base in (2.0, x(3.0)):
+        thing = Thing(base)
+        for value in (-1.0, 1.0, 1.0, -1.0):
+            stage(f, x(value), thing)
+        thing.base = 5.0
+        stage(f, x(), thing)
+        del thing.scale
+        stage(f, x(), thing)
+        stage(f, x(), thing)

@@ -188,18 +188,3 @@ def backward_in_a_tensor_loop(stage):
         return z
 
     stage(stage.static(f), x(), d2s.to_tensor(2))
-
-
-@refused("a cached property is computed and kept by tracing")
-def cached_property_of_an_outer_object(stage):
-    class Thing:
-        @functools.cached_property
-        def scale(self):
-            return 2.0
-
-    thing = Thing()
-
-    def f(z):
-        return z * thing.scale
-
-    stage(stage.static(f), x())

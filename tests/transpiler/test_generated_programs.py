@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
 import linecache
 
@@ -42,6 +44,13 @@ simple = st.one_of(
     st.builds("assert {}, {}".format, tests, values),
     st.builds("raise {}({})".format, st.sampled_from(["ValueError", "KeyError"]), values),
     st.just("tick()"),
+    st.builds("print({}, {})".format, values, values),
+    st.builds("items.append({})".format, values),
+    st.builds("items[{} % 2] += {}".format, values, values),
+    st.builds("del items[{} % 2:]".format, values),
+    st.builds("{}, *items[1:] = {}, {}".format, st.sampled_from(NAMES), values, values),
+    st.builds("{} = [v for v in items if v != {}]".format, st.sampled_from(NAMES), values),
+    st.builds("{} = sum(v for v in items if v in (0, {}))".format, st.sampled_from(NAMES), values),
 )
 exits = st.one_of(st.builds("return {}".format, values), st.just("return"))
 
@@ -104,7 +113,7 @@ def statement(draw, depth, in_loop):
 def programs(draw):
     body = draw(block(3, False))
     text = "\n".join(
-        ["def program(a, b):", "    late, cells = [], [0, 1, 2]", "    c = 1", *body, "    return a, b, c, late"]
+        ["def program(a, b, items):", "    late, cells = [], [0, 1, 2]", "    c = 1", *body, "    return a, b, c, late"]
     )
     # Not covered: an exit flag that was set before `__exit__` raised, inside a manager that swallows the exception.
     return text.replace("manager(2)", "manager(0)") if "manager(1)" in text else text
@@ -149,7 +158,15 @@ def make(text):
 
 
 def outcome(fn, effects, *args):
+    """What a call gives or raises (and in which line), what it logs and prints, and what becomes of its argument."""
     effects.clear()
+    items, printed = [1, 2], io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        value = result(fn, *args, items)
+    return value, list(effects), printed.getvalue(), items
+
+
+def result(fn, *args):
     try:
         value = plain(fn(*args))
     except TooLong:
@@ -164,7 +181,7 @@ def outcome(fn, effects, *args):
         value = type(error), str(error), line
         if isinstance(error, NameError) and "manager(2)" in "".join(linecache.getlines(fn.__code__.co_filename)):
             value = "unbound", line  # names bound in a `with` count as bound after it, whatever the manager swallows
-    return value, list(effects)
+    return value
 
 
 def plain(value):
@@ -179,7 +196,7 @@ def plain(value):
 
 
 # A loop that returns, behind a `return` that no pass has to touch.
-UNREACHABLE = """def program(a, b):
+UNREACHABLE = """def program(a, b, items):
     c = 1
     if a < a:
         return
@@ -189,10 +206,21 @@ UNREACHABLE = """def program(a, b):
     return a, b, c
 """
 
+# A name that is unbound where a comprehension reads it.
+READ_IN_A_COMPREHENSION = """def program(a, b, items):
+    if a >= 0:
+        a = [v for v in items if v != d + 1]
+    if b > 5:
+        d = 3
+    return a, sum(v for v in [c] if b), c
+    c = 1
+"""
+
 
 @pytest.mark.parametrize("instrument", [False, True])
 @settings(deadline=None, suppress_health_check=list(HealthCheck))
 @example(text=UNREACHABLE)
+@example(text=READ_IN_A_COMPREHENSION)
 @given(text=programs())
 def test_random_program_does_the_same(text, instrument):
     try:

@@ -92,11 +92,12 @@ class _Rewriter:
         if not block or (isinstance(block[0], gast.Pass) and len(block) == 1):
             return constant(None) if name == "orelse" else thunk(constant(None))
         if len(block) == 1 and isinstance(block[0], gast.Return) and not _binds(block[0]):
-            value = block[0].value or constant(None)
-            return located(thunk(value), block[0])
+            value = block[0].value or located(constant(None), block[0])
+            # At the place of the test: coverage must not take the line of a branch for one that ran.
+            return located(thunk(value), origin.test)
         unique = self.ctx.names.stable(name)
         private = private_names(origin, block)
-        definitions.append(closure(unique, block, self.function, block[0], private=private))
+        definitions.append(closure(unique, block, self.function, origin.test, private=private))
         return load(unique)
 
 

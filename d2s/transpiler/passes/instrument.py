@@ -6,6 +6,7 @@ statement are taken apart into statements of their own, in the order in which Py
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import gast
@@ -71,8 +72,42 @@ def run(tree: Node, ctx: Context, free: frozenset[str] = frozenset()) -> Node:
         return [call(load_global('g', g), v) for v in iterate(x) if truth(v)]
     """
     definition = tree.body[0]
+    _Tests(ctx).visit(definition)
     _Instrument(ctx, free, stored_outside(definition, free)).visit(definition)
     return gast.fix_missing_locations(tree)
+
+
+class _Tests(gast.NodeVisitor):  # type: ignore[misc]
+    """Finds what is only asked for its truth: there ``and`` and ``or`` need not give an operand."""
+
+    TESTED = frozenset({"if_else", "if_exp", "not_", "assert_", "while_loop"})
+    ASKED = MappingProxyType({"and_": "both", "or_": "either"})
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+
+    def operator_of(self, node: Node) -> str | None:
+        if isinstance(node, gast.Call) and is_generated(node) and isinstance(node.func, gast.Name):
+            return self.ctx.names.operators.get(node.func.id)
+        return None
+
+    def visit_Call(self, node: Node) -> None:
+        operator = self.operator_of(node)
+        if operator in self.TESTED:
+            self.asked(node.args[0])
+        elif operator == "for_loop" and len(node.args) > 2:
+            self.asked(node.args[2])
+        self.generic_visit(node)
+
+    def asked(self, test: Node) -> None:
+        if isinstance(test, gast.Lambda) and is_generated(test):
+            self.asked(test.body)
+        operator = self.operator_of(test)
+        asked = self.ASKED.get(operator or "")
+        if asked is not None:
+            test.func.id = self.ctx.names.operator(asked)
+            for operand in test.args:
+                self.asked(operand)
 
 
 class _Instrument(Stores):
@@ -296,9 +331,12 @@ class _Instrument(Stores):
         return new if is_async else self.operator("iterate", node.iter, new)
 
     def visit_Match(self, node: Node) -> Any:
-        asks_types = any(isinstance(part, gast.MatchClass) for case in node.cases for part in gast.walk(case.pattern))
+        patterns = [case.pattern for case in node.cases]
+        all_, top = ([part for pattern in patterns for part in walk(pattern) if isinstance(part, gast.MatchClass)]
+                     for walk in (gast.walk, _alternatives))
+        types_at = "" if not all_ else "top" if len(all_) == len(top) else "inside"
         subject = self.visit(node.subject)
-        node.subject = self.operator("matched", node.subject, subject, constant(asks_types))
+        node.subject = self.operator("matched", node.subject, subject, constant(types_at))
         node.cases = [self.visit(case) for case in node.cases]
         return node
 
@@ -306,3 +344,12 @@ class _Instrument(Stores):
         node.guard = None if node.guard is None else self.truth(node.guard)
         node.body = self.visit_block(node.body)
         return node  # patterns are no expressions
+
+
+def _alternatives(pattern: Node) -> list[Node]:
+    """The patterns that the subject itself is held against."""
+    if isinstance(pattern, gast.MatchOr):
+        return [part for inner in pattern.patterns for part in _alternatives(inner)]
+    if isinstance(pattern, gast.MatchAs) and pattern.pattern is not None:
+        return _alternatives(pattern.pattern)
+    return [pattern]

@@ -72,7 +72,9 @@ def _lower_block(statements: list[Node], ctx: Context, depth: int) -> list[Node]
             done.append(statement)
             continue
         # Decided before the inside changes: an exit that is already a flag would not count.
-        lowers = isinstance(statement, LOOPS) and is_rewritten(statement, ctx)
+        # A `for` keeps a break, which is not to be lowered again.
+        is_done = getattr(statement, "exits_are_flags", False)
+        lowers = isinstance(statement, LOOPS) and not is_done and is_rewritten(statement, ctx)
         inner_depth = depth + isinstance(statement, LOOPS)
         map_blocks(statement, lambda block, depth=inner_depth: _lower_block(block, ctx, depth))  # type: ignore[misc]
         done += _LoopExits(statement, ctx, depth).lowered() if lowers else [statement]
@@ -102,6 +104,7 @@ class _LoopExits:
             loop.test = self.unless_broken(loop.test)
         else:
             leave = gast.copy_location(gast.Break(), loop)
+            loop.exits_are_flags = True
             loop.body.append(if_statement(load(self.broke), [leave], [], loop))
         reset = located(assign(self.broke, constant(False)), loop)
         after = [if_statement(negation(self.broke), orelse, [], orelse[0])] if orelse else []

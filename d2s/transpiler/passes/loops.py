@@ -82,7 +82,7 @@ class _Rewriter:
         give_test = located(gast.Return(value=loop.test), loop.test)
         test = closure(test_name, [give_test], self.function, loop.test)
         private = private_names(loop, loop.body)
-        body = closure(body_name, loop.body, self.function, loop.body[0], private=private)
+        body = closure(body_name, loop.body, self.function, loop.test, private=private)
         return [test, body, self.statement("while_loop", loop, load(test_name), load(body_name))]
 
     def converted_for(self, loop: Node) -> list[Node]:

@@ -84,11 +84,14 @@ class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
     def visit_Name(self, node: Node) -> Any:
         if not (self.is_moved and isinstance(node.ctx, gast.Load) and getattr(node, "maybe_unbound", False)):
             return node
-        return self.checked(node)
+        is_free = getattr(node, "is_read_as_free", False)
+        # Inside a comprehension with a scope of its own Python says the right thing by itself.
+        return node if is_free and not self.everywhere else self.checked(node, is_free)
 
-    def checked(self, node: Node) -> Node:
+    def checked(self, node: Node, is_free: bool = False) -> Node:
         read = gast.copy_location(gast.Name(id=node.id, ctx=gast.Load(), annotation=None, type_comment=None), node)
-        return located(call(self.ctx, "bound", constant(node.id), thunk(read)), node)
+        free = [constant(True)] if is_free else []
+        return located(call(self.ctx, "bound", constant(node.id), thunk(read), *free), node)
 
     def visit_AugAssign(self, node: Node) -> Any:
         self.generic_visit(node)
@@ -101,4 +104,6 @@ class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
     def after_check(self, statement: Node, targets: list[Node]) -> Any:
         unbound = [target for target in targets if self.is_moved and getattr(target, "maybe_unbound", False)]
         checks = [located(gast.Expr(value=self.checked(target)), target) for target in unbound]
+        for target in unbound:
+            target.maybe_unbound = False  # it is checked now
         return [*checks, statement] if checks else statement

@@ -1,0 +1,100 @@
+"""`copy.copy`, `copy.deepcopy` and `dataclasses.replace` in traced code: copies hold symbols as the originals do."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections import deque
+from typing import Any
+
+from d2s.core.interpreter import TensorBase
+from d2s.operators import access
+from d2s.operators.equality import is_plain
+from d2s.operators.heap import content_of, restore
+from d2s.operators.libraries import run_later
+from d2s.operators.tracer import Tracer
+from d2s.static.variable import ObjectVariable
+
+_CONTAINERS = (list, dict, set, deque, tuple, frozenset)
+
+
+def shallow_copy(tracer: Tracer, thing: Any) -> Any:
+    """``copy.copy(thing)``."""
+    method = None if isinstance(thing, TensorBase) else access.special(tracer, thing, "__copy__")
+    if method is not None:
+        return _call(method)
+    if type(thing) in _CONTAINERS:
+        return copy.copy(tracer.snapshot(thing))
+    if tracer.is_made(thing):
+        return _like(tracer, thing, content_of(thing))
+    if isinstance(thing, ObjectVariable) or _belongs_to_others(tracer, thing):
+        return run_later(tracer, copy.copy, (thing,), {})
+    return copy.copy(thing)
+
+
+def deep_copy(tracer: Tracer, thing: Any, memo: dict[int, Any] | None = None) -> Any:
+    """``copy.deepcopy(thing, memo)``."""
+    memo = {} if memo is None else memo
+    if id(thing) in memo:
+        return memo[id(thing)]
+    if isinstance(thing, TensorBase):
+        return copy.deepcopy(tracer.lift(thing), memo)
+    method = access.special(tracer, thing, "__deepcopy__")
+    if method is not None:
+        made = _call(method, memo)
+    elif type(thing) in _CONTAINERS:
+        made = _deep_container(tracer, tracer.snapshot(thing), memo, id(thing))
+    elif tracer.is_made(thing):
+        made = _like(tracer, thing, {})
+        memo[id(thing)] = made
+        restore(made, {name: deep_copy(tracer, part, memo) for name, part in content_of(thing).items()})
+    elif isinstance(thing, ObjectVariable) or _belongs_to_others(tracer, thing):
+        made = run_later(tracer, copy.deepcopy, (thing,), {})
+    else:
+        made = copy.deepcopy(thing, memo)
+    memo[id(thing)] = made
+    return made
+
+
+def _deep_container(tracer: Tracer, thing: Any, memo: dict[int, Any], key: int) -> Any:
+    if isinstance(thing, tuple | frozenset):
+        return type(thing)(deep_copy(tracer, part, memo) for part in thing)
+    made: Any = deque(maxlen=thing.maxlen) if isinstance(thing, deque) else type(thing)()
+    # Known before its parts are copied: they may lead back to it.
+    memo[key] = made
+    if isinstance(thing, dict):
+        made.update((deep_copy(tracer, name, memo), deep_copy(tracer, part, memo)) for name, part in thing.items())
+    else:
+        restore(made, [deep_copy(tracer, part, memo) for part in thing])
+    return made
+
+
+def _like(tracer: Tracer, thing: Any, content: dict[str, Any]) -> Any:
+    """An object of the class of `thing` with this content."""
+    made = object.__new__(type(thing))
+    restore(made, content)
+    tracer.note_made(made)
+    return made
+
+
+def _belongs_to_others(tracer: Tracer, thing: Any) -> bool:
+    return tracer.is_outer(thing) and not is_plain(thing) and not callable(thing)
+
+
+def replaced(tracer: Tracer, thing: Any, /, **changes: Any) -> Any:
+    """``dataclasses.replace(thing, **changes)``."""
+    if isinstance(thing, ObjectVariable) or not dataclasses.is_dataclass(thing) or isinstance(thing, type):
+        return run_later(tracer, dataclasses.replace, (thing,), changes)
+    for field in dataclasses.fields(thing):
+        if not field.init:
+            if field.name in changes:
+                dataclasses.replace(thing, **{field.name: None})  # for the error, in Python's words
+        elif field.name not in changes:
+            changes[field.name] = access.attr(tracer, thing, field.name)
+    return _call(type(thing), **changes)
+
+
+def _call(function: Any, *args: Any, **kwargs: Any) -> Any:
+    from d2s.operators.calls import call
+
+    return call(function, *args, **kwargs)
