@@ -276,14 +276,14 @@ KINDS = (
         "it, and each run has to make its own.",
         fix="Make it outside, or by calling its class.",
         example="""
-            import copy
+            import copyreg
 
             class Box:
                 pass
 
             @paddle.jit.to_static
             def f(x):
-                made = [*map(copy.copy, [Box()])][0]
+                made = copyreg.__newobj__(Box)
                 made.value = x
                 return made
 
