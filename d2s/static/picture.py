@@ -64,7 +64,8 @@ def picture_of(program: Program, backward: bool = True) -> Picture:
     if backward and program.backward is not None:
         drawer.backward(program.backward)
     _drop_empty(drawer.graph.root)
-    shown = {part.key for part in (*drawer.graph.root.nodes(), *drawer.graph.root.groups())}
+    root = drawer.graph.root
+    shown = {node.key for node in root.nodes()} | {group.key for group in root.groups()}
     # A condition leads to a region, also to one that computes nothing.
     drawer.graph.edges[:] = [edge for edge in drawer.graph.edges if {edge.source, edge.target} <= shown]
     return Picture(drawer.graph, text_of(program))
