@@ -13,13 +13,15 @@ import d2s
 from d2s.core.interpreter import state
 from d2s.core.op import OP_TABLE
 from d2s.static.executor import BACKWARD_CHECKS, FORWARD_CHECKS
-from d2s.static.verify import verify, verify_backward
+from d2s.static.passes import CHECKS
+from d2s.static.verify import verify, verify_backward, verify_pass
 from d2s.transpiler.verify import CHECKS as TREE_CHECKS
 from d2s.transpiler.verify import verify as verify_tree
 
 # Every Program that a test traces is checked,
 FORWARD_CHECKS.append(verify)
 BACKWARD_CHECKS.append(verify_backward)
+CHECKS.append(verify_pass)
 # and every tree of converted code after each pass.
 TREE_CHECKS.append(verify_tree)
 

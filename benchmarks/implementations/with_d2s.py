@@ -114,8 +114,10 @@ def build(w: Workload, variant: str) -> Built:
     if variant == "static":
         forward = d2s.to_static(forward)
     elif variant == "step":
-        forward_backward = d2s.to_static(forward_backward)
-        whole_step = d2s.to_static(whole_step)
+        # The other libraries may add in any order too.
+        strategy = d2s.static.BuildStrategy(batch_products=True)
+        forward_backward = d2s.to_static(forward_backward, build_strategy=strategy)
+        whole_step = d2s.to_static(whole_step, build_strategy=strategy)
 
     def gradients() -> tuple[float, dict[str, Any]]:
         loss = forward_backward(*inputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from d2s.core.spec import TensorSpec, spec_of
 from d2s.errors import ArgumentError
 
 Rule = Callable[..., Any]
+Template = str | Callable[..., str | None]
 
 OP_TABLE: dict[str, Op] = {}
 
@@ -46,8 +48,12 @@ class Op:
         infer: Callable[..., Any],
         saves: Sequence[str] = (),
         random: bool = False,
-        template: str | None = None,
+        template: Template | None = None,
         kinds: str | None = None,
+        out: str | None = None,
+        scratch: int = 0,
+        fresh: bool = False,
+        in_order: bool = False,
     ) -> None:
         signature = inspect.signature(forward).parameters.values()
         self.name = name
@@ -61,10 +67,25 @@ class Op:
         self.random = random
         self.template = template
         self.kinds = kinds
+        self.out = out
+        self.scratch = scratch
+        self.is_fresh = fresh or out is not None
+        self.in_order = in_order or out is not None
+        # How its gradient can go without computing again what `forward` has computed; see `share`.
+        self.shared: Shared | None = None
+        # True for an op that stands only in Programs whose backward has been derived.
+        self.has_gradient_already = False
         self.rules: tuple[Rule | None, ...] = ()
         self.joint_rule: Rule | None = None
         self.is_differentiable = False
         self._reads: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = {}
+
+    def expression(self, specs: Sequence[TensorSpec], attrs: dict[str, Any]) -> str | None:
+        """What to write in place of a call of `forward`, with the inputs as ``{0}``, ``{1}``; None: the call."""
+        if callable(self.template):
+            is_known = all(spec.is_static for spec in specs)
+            return self.template(*specs, **attrs) if is_known else None
+        return None if attrs else self.template
 
     def vjp(self, *rules: Rule | None) -> None:
         """Set the gradient rules, one per tensor input: ``rule(g, out, *inputs, **attrs) -> gradient``.
@@ -76,6 +97,14 @@ class Op:
         self.rules = rules
         self.is_differentiable = any(rule is not None for rule in rules)
         self._reads.clear()
+
+    def share(self, gradient: Op, parts: Op, rest: Op) -> None:
+        """Say that ``gradient(g, *inputs)``, which computes again what `forward` has computed, can be had from that.
+
+        ``parts(*inputs)`` gives the result and what else is needed, ``rest(g, *parts)`` the gradient, to the bit.
+        """
+        self.shared = Shared(gradient, parts, rest)
+        parts.has_gradient_already = True
 
     def vjp_all(self, rule: Rule) -> None:
         """Set one rule for all inputs: ``rule(g, out, *inputs, needs, **attrs) -> tuple``.
@@ -145,6 +174,15 @@ class Op:
         return _op_by_name, (self.name,)
 
 
+@dataclass(frozen=True)
+class Shared:
+    """The ops by which an op and its gradient share work."""
+
+    gradient: Op
+    parts: Op
+    rest: Op
+
+
 def _positions_read(rule: Rule, count: int) -> set[int]:
     """Which inputs a gradient rule reads, by position, and -1 if it reads `out`: found in its byte code."""
     everything = {-1, *range(count)}
@@ -171,19 +209,29 @@ def define_op(
     infer: Callable[..., TensorSpec | tuple[TensorSpec, ...]],
     saves: Sequence[str] = (),
     random: bool = False,
-    template: str | None = None,
+    template: Template | None = None,
     kinds: str | None = None,
+    out: str | None = None,
+    scratch: int = 0,
+    fresh: bool = False,
+    in_order: bool = False,
 ) -> Callable[[Callable[..., Any]], Op]:
     """Enter the decorated forward function into OP_TABLE under `name`; see `Op` for the parameters.
 
     `template` is the NumPy expression that generated code may use in place of a call of `forward`, with the inputs
-    as ``{0}``, ``{1}``: it must be what `forward` computes, to the bit (``"np.multiply({0}, {1})"``).
+    as ``{0}``, ``{1}``: it must be what `forward` computes, to the bit (``"np.multiply({0}, {1})"``).  It may be a
+    function of the specs of the inputs, with known sizes, and of the attributes; None: there is no such expression.
+
+    `fresh` says that the result shares no memory with the inputs, `in_order` that it is contiguous (in C order) if
+    all inputs are.  An op with `out` is both, and its `forward` takes ``out=`` as NumPy's functions do: "in place"
+    says that `out` may also be an input of the shape and dtype of the result, "apart" that it may share memory with
+    none.  Beside it, `forward` takes ``scratch=``, a tuple of so many arrays like the result to work in, or of None.
     """
 
     def enter(forward: Callable[..., Any]) -> Op:
         if name in OP_TABLE:
             raise ArgumentError(f"an op named {name!r} is defined already")
-        op = Op(name, forward, infer, saves, random, template, kinds)
+        op = Op(name, forward, infer, saves, random, template, kinds, out, scratch, fresh, in_order)
         OP_TABLE[name] = op
         return op
 

@@ -152,9 +152,13 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
 
     def clear_gradient(self, set_to_zero: bool = True) -> None:
         """Set the gradient to zero, or to None with ``set_to_zero=False``.  A gradient of None stays None."""
-        node, index = self.graph_edge()
-        present = node.grad_of(index) is not None
-        node.set_grad(index, None, zero=set_to_zero and present)
+        node = self._node
+        if node is not None:
+            node.set_grad(self._index, None, zero=set_to_zero and node.grad_of(self._index) is not None)
+        elif self._leaf is not None:
+            leaf = self._leaf
+            leaf.zero_grad = set_to_zero and (leaf.grad is not None or leaf.zero_grad)
+            leaf.grad = None
 
     clear_grad = clear_gradient
 

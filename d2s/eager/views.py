@@ -184,6 +184,9 @@ def write(tensor: Tensor, value: Tensor) -> None:
 
 def write_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
     """Give `tensor`, and what shares values with it, new values; their history stays."""
+    if tensor._sharing is None:
+        _set_data(tensor, data)
+        return
     before = set_grad_mode(False)
     try:
         while (shared := tensor._sharing) is not None and shared.view is not None:

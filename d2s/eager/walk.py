@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -181,6 +181,10 @@ class Walk:
             if (leaf, 0) in self.captured:
                 self.capture((leaf, 0), self.hooked(leaf.hooks, grad))
             return
+        self.complete(leaf, grad)
+
+    def complete(self, leaf: LeafNode, grad: Tensor) -> None:
+        """The whole gradient of `leaf` is there: hooks, accumulation, reduce hooks."""
         accumulate_into(leaf, self.hooked(leaf.hooks, grad), self.create_graph)
         leaf.run_reduce_hooks()
 
@@ -214,10 +218,17 @@ def _age(node: InteriorNode) -> int:
 
 def accumulate_into(leaf: LeafNode, grad: Tensor, with_history: bool) -> None:
     """Add `grad` to the `.grad` of a leaf."""
+    if not with_history:
+        add_array(leaf, grad.data)
+        return
     with _accumulating:
         held = leaf.grad
-        if with_history:
-            leaf.set_grad(0, grad.alias() if held is None else held + grad)
-        else:
-            total = grad.data if held is None else np.asarray(held.data + grad.data)
-            leaf.set_grad(0, interpreter.wrap(total, False))
+        leaf.set_grad(0, grad.alias() if held is None else held + grad)
+
+
+def add_array(leaf: LeafNode, grad: np.ndarray[Any, Any]) -> None:
+    """Add an array to the `.grad` of a leaf."""
+    with _accumulating:
+        held = leaf.grad
+        leaf.grad = interpreter.wrap(grad if held is None else np.asarray(held.data + grad), False)
+        leaf.zero_grad = False

@@ -8,9 +8,10 @@ from d2s.core.interpreter import current_interpreter, state
 from d2s.core.spec import default_dtype
 from d2s.core.structure import STRUCTURE
 from d2s.jit.run_program import CallNode, Run
+from d2s.jit.step_run import step_run
 from d2s.jit.trace import Traced
 from d2s.static.failures import in_the_users_terms
-from d2s.static.numeric_errors import Silent
+from d2s.static.numeric_errors import SILENT
 from d2s.static.program import Program
 
 
@@ -76,16 +77,19 @@ class ConcreteProgram:
     def run(self, args: dict[str, Any]) -> Any:
         """Run the Program."""
         traced = self.traced
-        given = traced.fetch(args)
         compiled = traced.compiled.checked if current_interpreter().checks_nan else traced.compiled
+        given = traced.fetch(args)
         tensors = given[: traced.tensor_count]
-        node = CallNode(compiled, tensors) if compiled.reachable else Run(tensors)
-        arrays = [tensor.data for tensor in tensors]
+        step = compiled.step
+        run: Run | CallNode | None = None if step is None else step_run(compiled, step, tensors)
+        function = compiled.forward if run is None or step is None else step.run
+        if run is None:
+            run = CallNode(compiled, tensors) if compiled.reachable else Run(tensors)
         try:
-            with Silent():
-                return compiled.forward(node, *arrays, *given[traced.tensor_count :])
+            with SILENT:
+                return function(run, *given[traced.tensor_count :])
         except Exception as error:
-            explained = in_the_users_terms(error, compiled.forward)
+            explained = in_the_users_terms(error, function)
             if explained is error:
                 raise
             raise explained.with_traceback(error.__traceback__) from error

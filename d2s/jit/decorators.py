@@ -16,17 +16,17 @@ from d2s.operators.guards import lookup
 from d2s.transpiler.source import read_function
 
 
-def bound_again(name: str, instance: Any, input_spec: Any, full_graph: bool) -> Any:
+def bound_again(name: str, instance: Any, options: dict[str, Any]) -> Any:
     """A pickled method."""
     function = getattr(type(instance), name)
     if isinstance(function, StaticFunction):
         return function.__get__(instance)
-    return to_static(MethodType(function, instance), input_spec, full_graph=full_graph)
+    return to_static(MethodType(function, instance), **options)
 
 
-def static_again(function: Any, input_spec: Any, full_graph: bool) -> StaticFunction:
+def static_again(function: Any, options: dict[str, Any]) -> StaticFunction:
     """A pickled function."""
-    return _made(function, {"input_spec": input_spec, "full_graph": full_graph})
+    return _made(function, options)
 
 
 def to_static(
@@ -41,7 +41,9 @@ def to_static(
         A Python function or method, `functools.partial` of one, or a Layer (its `forward` is converted in place).
     input_spec : list of InputSpec, optional
         What the arguments must be like.
-    build_strategy, backend, property : optional
+    build_strategy : BuildStrategy, optional
+        How Programs are compiled.
+    backend, property : optional
         Accepted for compatibility; there is one backend.
     full_graph : bool
         True: all of it becomes one graph, or a clear error.  False: calls that cannot become a graph run eagerly, with
@@ -56,7 +58,7 @@ def to_static(
     SourceError
         If the source of the function cannot be found.
     """
-    options = {"input_spec": input_spec, "full_graph": full_graph}
+    options = {"input_spec": input_spec, "build_strategy": build_strategy, "full_graph": full_graph}
     if function is None:
         return functools.partial(to_static, **options)
     if isinstance(function, StaticFunction):

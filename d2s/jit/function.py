@@ -20,6 +20,7 @@ from d2s.errors import D2SError, SourceError
 from d2s.jit.cache import ProgramCache, cache_of
 from d2s.jit.comparison import side_by_side
 from d2s.jit.concrete import ConcreteProgram
+from d2s.jit.explain import explained
 from d2s.jit.fallback import EagerCall, tell
 from d2s.jit.generality import Opening
 from d2s.jit.signature import check_arguments, open_sizes
@@ -32,6 +33,7 @@ from d2s.operators.guards import GuardSet
 from d2s.operators.region import REFUSALS
 from d2s.operators.sizes import SizeNeeded
 from d2s.operators.tracer import Tracer
+from d2s.static.build_strategy import BuildStrategy
 from d2s.static.input_spec import InputSpec
 from d2s.static.program import Program
 from d2s.transpiler.context import HookReport
@@ -62,12 +64,15 @@ class StaticFunction:
     __qualname__: str
 
     def __init__(
-        self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None, full_graph: bool = True
+        self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None, full_graph: bool = True,
+        build_strategy: Any = None,
     ) -> None:
         self._function = function
         self._input_spec = input_spec
         self._instance = instance
         self._full_graph = full_graph
+        # Objects of other libraries have no say here.
+        self._strategy = build_strategy if isinstance(build_strategy, BuildStrategy) else BuildStrategy()
         # Why it is never traced, if so: calls run eagerly.
         self.refusal: D2SError | None = None
         self._own_cache = ProgramCache()
@@ -83,8 +88,12 @@ class StaticFunction:
         self._code, self._defaults = function.__code__, (function.__defaults__, dict(function.__kwdefaults__ or {}))
         self._signature = inspect.signature(function, follow_wrapped=False)
         parameters = self._signature.parameters.values()
-        plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
-        self._positional = list(self._signature.parameters) if plain else None
+        # Of a function without keyword-only parameters: the names of its parameters, and of its ``*args``.
+        kinds = {p.kind for p in parameters}
+        self._positional: list[str] | None = None
+        if not kinds & {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}:
+            self._positional = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
+        self._rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
 
     # --- binding -----------------------------------------------------------------------------------------------
 
@@ -140,8 +149,12 @@ class StaticFunction:
             # Decorated where it is defined.
             return str(self.__qualname__)
         if self._instance is not None:
-            return bound_again, (self._function.__name__, self._instance, self._input_spec, self._full_graph)
-        return static_again, (self._function, self._input_spec, self._full_graph)
+            return bound_again, (self._function.__name__, self._instance, self._options())
+        return static_again, (self._function, self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "input_spec": self._input_spec, "build_strategy": self._strategy, "full_graph": self._full_graph}
 
     def __repr__(self) -> str:
         code: Any = self._code
@@ -185,6 +198,11 @@ class StaticFunction:
         names = self._positional
         if names is not None and not kwargs and len(args) == len(names):
             bound = dict(zip(names, args, strict=True))
+            if self._rest is not None:
+                bound[self._rest] = ()
+        elif names is not None and not kwargs and self._rest is not None and len(args) > len(names):
+            bound = dict(zip(names, args, strict=False))
+            bound[self._rest] = args[len(names) :]
         else:
             if not same_parts(
                 (function.__defaults__, *(function.__kwdefaults__ or {}).items()),
@@ -227,7 +245,9 @@ class StaticFunction:
             program: ConcreteProgram | EagerCall
             guards = GuardSet()
             try:
-                program = ConcreteProgram(self._traced(bound, guards), state.grad_enabled)
+                traced = self._traced(bound, guards)
+                traced.compiled.strategy = self._strategy
+                program = ConcreteProgram(traced, state.grad_enabled)
             except REFUSALS as refusal:
                 if self._full_graph:
                     raise
@@ -263,7 +283,7 @@ class StaticFunction:
     # --- looking -----------------------------------------------------------------------------------------------
 
     def explain(self) -> str:
-        """Why the function was traced, time by time, and what its Programs leave open."""
+        """Why the function was traced, what its Programs leave open, and what was done to each of them."""
         cache = self._own_cache
         generality = cache.generality
         lines = [f"{self.__qualname__}: traced {cache.traces} times, {len(cache)} Programs kept", *cache.explained()]
@@ -273,7 +293,7 @@ class StaticFunction:
         ):
             if names:
                 lines.append(f"{title}: {', '.join(names)}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *explained(cache.concrete_programs())])
 
     @property
     def code(self) -> str:

@@ -15,7 +15,7 @@ from d2s.eager.tensor import Tensor
 from d2s.errors import AnomalyError, GradientError
 from d2s.static.executor import Compiled
 from d2s.static.failures import in_the_users_terms
-from d2s.static.numeric_errors import Silent, outside
+from d2s.static.numeric_errors import SILENT, outside
 from d2s.static.runtime import modified_in_place
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class CallNode(InteriorNode):
                 number for number, edge in enumerate(self.edges) if edge is not None and walk.needs(edge))
         backward = compiled.backward_function(reached, wanted)
         given = [grads[number].data for number in reached]  # type: ignore[union-attr]
-        with Silent():
+        with SILENT:
             self.left = None
             if backward.count is not None and self.shows_order():
                 self.left = backward.count(self.saved, *[True] * len(given))

@@ -24,10 +24,16 @@ tanh_op = ufunc_op(np.tanh, saves=("out",))
 tanh_op.vjp(lambda g, out, x: g * (1 - out * out))
 
 
-@define_op("sigmoid", kinds="fc", infer=require_floating("sigmoid"), saves=("out",), template="1 / (1 + np.exp(-{0}))")
-def sigmoid_op(x: Array) -> Any:
+@define_op(
+    "sigmoid", kinds="fc", infer=require_floating("sigmoid"), saves=("out",), template="1 / (1 + np.exp(-{0}))", out="in place")
+def sigmoid_op(x: Array, *, out: Array | None = None) -> Any:
     """1 / (1 + exp(-x)); where exp overflows to infinity the result is 0, as it should be."""
-    return 1 / (1 + np.exp(-x))
+    if not x.ndim:
+        return 1 / (1 + np.exp(-x))
+    result = np.negative(x, out=out)
+    np.exp(result, out=result)
+    np.add(1, result, out=result)
+    return np.divide(1, result, out=result)
 
 
 sigmoid_op.vjp(lambda g, out, x: g * (out * (1 - out)))
@@ -39,16 +45,17 @@ def _infer_relu(x: TensorSpec) -> TensorSpec:
     return x
 
 
-@define_op("relu", kinds="iuf", infer=_infer_relu, saves=("out",), template="np.maximum({0}, 0)")
-def relu_op(x: Array) -> Any:
+@define_op("relu", kinds="iuf", infer=_infer_relu, saves=("out",), template="np.maximum({0}, 0)", out="in place")
+def relu_op(x: Array, *, out: Array | None = None) -> Any:
     """The larger of x and 0."""
-    return np.maximum(x, 0)
+    return np.maximum(x, 0, out=out)
 
 
-@define_op("gate", infer=broadcast(np.multiply, "gate"), saves=("by",), template="np.multiply({0}, {1} > 0)")
-def gate_op(x: Array, by: Array) -> Any:
+@define_op("gate", infer=broadcast(np.multiply, "gate"), saves=("by",), template="np.multiply({0}, {1} > 0)",
+           out="in place")
+def gate_op(x: Array, by: Array, *, out: Array | None = None) -> Any:
     """`x` where `by` is positive, else 0."""
-    return np.multiply(x, by > 0)
+    return np.multiply(x, by > 0, out=out)
 
 
 relu_op.vjp(lambda g, out, x: bind(gate_op, g, out))

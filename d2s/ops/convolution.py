@@ -56,7 +56,7 @@ def _by_group(y: Array, groups: int) -> Array:
     return y.transpose(1, 0, 2, 3).reshape(groups, y.shape[1] // groups, -1)
 
 
-@define_op("conv2d", kinds="fc", infer=_infer_conv2d, saves=("x", "weight"))
+@define_op("conv2d", kinds="fc", infer=_infer_conv2d, saves=("x", "weight"), fresh=True)
 def conv2d_op(x: Array, weight: Array, *, window: Window, groups: int) -> Array:
     """Correlation of (B, C, H, W) with (O, C / groups, kh, kw)."""
     if x.dtype != weight.dtype or x.shape[1] != weight.shape[1] * groups:
@@ -79,7 +79,7 @@ def _infer_image(y: TensorSpec, weight: TensorSpec, *, window: Window, groups: i
     return TensorSpec((y.shape[0], _times(weight.shape[1], groups), *size), y.dtype)
 
 
-@define_op("conv2d_image", kinds="fc", infer=_infer_image, saves=("y", "weight"))
+@define_op("conv2d_image", kinds="fc", infer=_infer_image, saves=("y", "weight"), fresh=True)
 def conv2d_image_op(y: Array, weight: Array, *, window: Window, groups: int, size: tuple[int, int]) -> Array:
     """The image of `size` that an output of conv2d came from, each window weighted and added in its place."""
     matrix = weight.reshape(groups, weight.shape[0] // groups, -1).transpose(0, 2, 1)
@@ -95,7 +95,7 @@ def _infer_weight(x: TensorSpec, y: TensorSpec, *, window: Window, groups: int) 
     return TensorSpec((y.shape[1], channels, *window.kernel), x.dtype)
 
 
-@define_op("conv2d_weight", infer=_infer_weight, saves=("x", "y"))
+@define_op("conv2d_weight", infer=_infer_weight, saves=("x", "y"), fresh=True)
 def conv2d_weight_op(x: Array, y: Array, *, window: Window, groups: int) -> Array:
     """Correlation of an image with an output: the gradient of conv2d's weight."""
     product = _by_group(y, groups) @ _grouped(columns_of(x, window), groups).transpose(0, 2, 1)

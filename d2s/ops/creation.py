@@ -67,7 +67,7 @@ def eye_op(*, rows: int, columns: int, dtype: DType) -> Array:
 
 
 # A view is enough: tensors never write to an array that another one may hold.
-@define_op("detach", infer=lambda x: x)
+@define_op("detach", infer=lambda x: x, in_order=True, template="{0}")
 def detach_op(x: Array) -> Array:
     """The same values; no gradient passes."""
     return x

@@ -32,7 +32,8 @@ def ufunc_op(ufunc: np.ufunc, name: str | None = None, saves: Sequence[str] = ()
 
         forward = binary
     arguments = ", ".join(f"{{{index}}}" for index in range(ufunc.nin))
-    enter = define_op(name, infer=broadcast(ufunc, name), saves=saves, template=f"np.{ufunc.__name__}({arguments})")
+    enter = define_op(
+        name, infer=broadcast(ufunc, name), saves=saves, template=f"np.{ufunc.__name__}({arguments})", out="in place")
     op = enter(forward)
     # The functions above only give names to the parameters: call the ufunc itself, it is one frame less.
     op.forward = ufunc

@@ -99,27 +99,60 @@ _ROOT_2_OVER_PI = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
 
 
-@define_op("gelu", kinds="f", infer=require_floating("gelu", "f"), saves=("x",))
-def gelu_op(x: Array, *, approximate: bool) -> Any:
+@define_op("gelu", kinds="f", infer=require_floating("gelu"), saves=("x",), out="apart", scratch=1)
+def gelu_op(
+    x: Array, *, approximate: bool, out: Array | None = None, scratch: tuple[Array | None] = (None,)
+) -> Any:
     """x times the share of the normal distribution below x; approximately, by a tanh."""
+    if not x.ndim:
+        return gelu_op.forward(x.reshape(1), approximate=approximate)[0]
+    kind = x.dtype.type
     if approximate:
-        inner = x * x
-        inner = inner * x.dtype.type(_CUBIC * _ROOT_2_OVER_PI) + x.dtype.type(_ROOT_2_OVER_PI)
-        return (np.tanh(inner * x) + 1) * (x * x.dtype.type(0.5))
-    return (erf_of(x * x.dtype.type(math.sqrt(0.5))) + 1) * (x * x.dtype.type(0.5))
+        inner = np.multiply(x, x, out=scratch[0])
+        inner *= kind(_CUBIC * _ROOT_2_OVER_PI)
+        inner += kind(_ROOT_2_OVER_PI)
+        inner *= x
+        np.tanh(inner, out=inner)
+    else:
+        inner = erf_of(x * kind(math.sqrt(0.5)))
+    inner += 1
+    result = np.multiply(x, kind(0.5), out=out)
+    result *= inner
+    return result
 
 
-@define_op("gelu_slope", kinds="f", infer=require_floating("gelu_slope", "f"), saves=("x",))
-def gelu_slope_op(x: Array, *, approximate: bool) -> Any:
+@define_op("gelu_slope", kinds="f", infer=require_floating("gelu_slope"), saves=("x",), out="apart", scratch=3)
+def gelu_slope_op(
+    x: Array, *, approximate: bool, out: Array | None = None,
+    scratch: tuple[Array | None, Array | None, Array | None] = (None, None, None),
+) -> Any:
     """The derivative of gelu."""
+    if not x.ndim:
+        return gelu_slope_op.forward(x.reshape(1), approximate=approximate)[0]
     kind, half = x.dtype.type, x.dtype.type(0.5)
     if approximate:
-        squared = x * x
-        t = np.tanh((squared * kind(_CUBIC * _ROOT_2_OVER_PI) + kind(_ROOT_2_OVER_PI)) * x)
-        slope = squared * kind(3 * _CUBIC * _ROOT_2_OVER_PI) + kind(_ROOT_2_OVER_PI)
-        return half * (1 + t) + half * x * (1 - t * t) * slope
-    density = np.exp(-half * x * x) * kind(1 / math.sqrt(2 * math.pi))
-    return half * (1 + erf_of(x * kind(math.sqrt(0.5)))) + x * density
+        slope = np.multiply(x, x, out=scratch[0])
+        t = np.multiply(slope, kind(_CUBIC * _ROOT_2_OVER_PI), out=scratch[1])
+        t += kind(_ROOT_2_OVER_PI)
+        t *= x
+        np.tanh(t, out=t)
+        slope *= kind(3 * _CUBIC * _ROOT_2_OVER_PI)
+        slope += kind(_ROOT_2_OVER_PI)
+        rest = np.multiply(t, t, out=out)
+        np.subtract(1, rest, out=rest)
+        rest *= np.multiply(half, x, out=scratch[2])
+        rest *= slope
+    else:
+        t = erf_of(x * kind(math.sqrt(0.5)))
+        rest = np.multiply(-half, x, out=out)
+        rest *= x
+        np.exp(rest, out=rest)
+        rest *= kind(1 / math.sqrt(2 * math.pi))
+        rest *= x
+    t += 1
+    t *= half
+    rest += t
+    return rest
 
 
 def _slope_of_slope(x: Tensor, approximate: bool) -> Tensor:

@@ -23,7 +23,22 @@ def _infer_getitem(x: TensorSpec, *tensors: TensorSpec, index: Template) -> Tens
     return TensorSpec(indexed_shape(x.shape, index, tensors), x.dtype)
 
 
-@define_op("getitem", infer=_infer_getitem, saves=("tensors",))
+def _getitem_template(x: TensorSpec, *tensors: TensorSpec, index: Template) -> str | None:
+    parts = []
+    for part in index:
+        if isinstance(part, slice):
+            ends = (part.start, part.stop, part.step)
+            if not all(end is None or type(end) is int for end in ends):
+                return None
+            parts.append(":".join("" if end is None else str(end) for end in ends))
+        elif type(part) is int:
+            parts.append(str(part))
+        else:
+            return None
+    return f"{{0}}[{', '.join(parts)}]" if parts else None
+
+
+@define_op("getitem", infer=_infer_getitem, saves=("tensors",), template=_getitem_template)
 def getitem_op(x: Array, *tensors: Array, index: Template) -> Any:
     """Read ``x[index]``."""
     try:
@@ -36,7 +51,7 @@ def _infer_put(g: TensorSpec, *tensors: TensorSpec, index: Template, shape: Shap
     return TensorSpec(shape, g.dtype)
 
 
-@define_op("put", infer=_infer_put, saves=("tensors",))
+@define_op("put", infer=_infer_put, saves=("tensors",), fresh=True, in_order=True)
 def put_op(g: Array, *tensors: Array, index: Template, shape: tuple[int, ...]) -> Array:
     """Zeros of `shape` with `g` added at `index`: an element pointed at several times gets the sum."""
     result = np.zeros(shape, g.dtype)

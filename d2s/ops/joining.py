@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ def _one_dtype(name: str, xs: Sequence[TensorSpec]) -> Any:
     return xs[0].dtype
 
 
-@define_op("concat", infer=_infer_concat)
+@define_op("concat", infer=_infer_concat, fresh=True, in_order=True)
 def concat_op(*xs: Array, axis: int) -> Array:
     """Tensors one after the other along `axis`."""
     return np.concatenate(xs, axis)
@@ -67,7 +68,13 @@ def _parts(g: Any) -> tuple[Any, ...]:
     return g if isinstance(g, tuple) else (g,)
 
 
-@define_op("split", infer=_infer_split)
+def _split_template(x: TensorSpec, *, sizes: tuple[int, ...], axis: int) -> str:
+    ends = [0, *itertools.accumulate(sizes)]
+    before = ":, " * (axis % x.ndim)
+    return f"({', '.join(f'{{0}}[{before}{start}:{end}]' for start, end in itertools.pairwise(ends))},)"
+
+
+@define_op("split", infer=_infer_split, template=_split_template)
 def split_op(x: Array, *, sizes: tuple[int, ...], axis: int) -> tuple[Array, ...]:
     """Consecutive parts of the given sizes along `axis`."""
     if sum(sizes) != x.shape[axis]:
@@ -95,7 +102,7 @@ def _infer_stack(*xs: TensorSpec, axis: int) -> TensorSpec:
     return TensorSpec(tuple(shape), _one_dtype("stack", xs))
 
 
-@define_op("stack", infer=_infer_stack)
+@define_op("stack", infer=_infer_stack, fresh=True, in_order=True)
 def stack_op(*xs: Array, axis: int) -> Array:
     """Tensors of one shape along a new axis."""
     return np.stack(xs, axis)

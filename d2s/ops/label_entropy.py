@@ -41,14 +41,24 @@ def _checked_labels(label: Array, classes: int, ignore_index: int) -> tuple[Arra
     return label, valid
 
 
-@define_op("softmax_cross_entropy", kinds="f", infer=_infer_cross_entropy, saves=("logits", "label"))
+@define_op("softmax_cross_entropy", kinds="f", infer=_infer_cross_entropy, saves=("logits", "label"), fresh=True, in_order=True)
 def softmax_cross_entropy_op(logits: Array, label: Array, *, ignore_index: int) -> Array:
     """-log(softmax(logits)[label]) over the last axis; 0 where the label is `ignore_index`."""
+    return _entropy_parts(logits, label, ignore_index)[0]
+
+
+def _entropy_parts(logits: Array, label: Array, ignore_index: int) -> tuple[Array, ...]:
+    """The result, the exponentials of the logits, their sums, the labels as indices, and which of them count."""
     label, valid = _checked_labels(label, logits.shape[-1], ignore_index)
     top = maximum_reduce(logits, axis=-1, keepdims=True)
-    total = add_reduce(np.exp(logits - top), axis=-1)
-    picked = np.take_along_axis(logits, label[..., None], -1)
-    return np.asarray((np.log(total) - (picked - top)[..., 0]) * valid)
+    exponentials = np.exp(logits - top)
+    total = add_reduce(exponentials, axis=-1)
+    if logits.ndim == 2:
+        picked = logits[np.arange(len(label)), label]
+    else:
+        picked = np.take_along_axis(logits, label[..., None], -1)[..., 0]
+    result = np.asarray((np.log(total) - (picked - top[..., 0])) * valid)
+    return result, exponentials, np.asarray(total), label, np.asarray(valid)
 
 
 def _infer_softmax_minus_label(
@@ -61,16 +71,55 @@ def _infer_softmax_minus_label(
 @define_op(
     "softmax_minus_label",
     kinds="f", infer=_infer_softmax_minus_label,
-    saves=("g", "logits", "label"),
+    saves=("g", "logits", "label"), out="apart",
 )
-def softmax_minus_label_op(g: Array, logits: Array, label: Array, *, ignore_index: int) -> Array:
+def softmax_minus_label_op(
+    g: Array, logits: Array, label: Array, *, ignore_index: int, out: Array | None = None
+) -> Array:
     """g * (softmax(logits) - 1 at the label): the gradient of softmax_cross_entropy."""
     label, valid = _checked_labels(label, logits.shape[-1], ignore_index)
-    result = softmax_of(logits, -1)
-    at_label = label[..., None]
-    np.put_along_axis(result, at_label, np.take_along_axis(result, at_label, -1) - 1, -1)
+    return _minus_label(g, softmax_of(logits, -1, out), label, valid)
+
+
+def _minus_label(g: Array, result: Array, label: Array, valid: Array) -> Array:
+    """Probabilities minus 1 at the label, times g where the label counts; in place of the probabilities."""
+    if result.ndim == 2:
+        result[np.arange(len(label)), label] -= 1
+    else:
+        at_label = label[..., None]
+        np.put_along_axis(result, at_label, np.take_along_axis(result, at_label, -1) - 1, -1)
     result *= (g * valid)[..., None]
     return result
+
+
+def _infer_entropy_parts(logits: TensorSpec, label: TensorSpec, *, ignore_index: int) -> tuple[TensorSpec, ...]:
+    result = _infer_cross_entropy(logits, label, ignore_index=ignore_index)
+    return result, logits, result, label, TensorSpec(label.shape, np.dtype(bool))
+
+
+@define_op("cross_entropy_parts", infer=_infer_entropy_parts, fresh=True)
+def cross_entropy_parts_op(logits: Array, label: Array, *, ignore_index: int) -> tuple[Array, ...]:
+    """The result of softmax_cross_entropy, and what its gradient needs."""
+    return _entropy_parts(logits, label, ignore_index)
+
+
+def _infer_entropy_rest(
+    g: TensorSpec, result: TensorSpec, exponentials: TensorSpec, total: TensorSpec, label: TensorSpec,
+    valid: TensorSpec, *, ignore_index: int
+) -> TensorSpec:
+    _infer_cross_entropy(exponentials, label, ignore_index=ignore_index)
+    return exponentials
+
+
+@define_op("cross_entropy_rest", infer=_infer_entropy_rest, fresh=True)
+def cross_entropy_rest_op(
+    g: Array, result: Array, exponentials: Array, total: Array, label: Array, valid: Array, *, ignore_index: int
+) -> Array:
+    """What softmax_minus_label computes, from the parts."""
+    return _minus_label(g, exponentials / total[..., None], label, valid)
+
+
+softmax_cross_entropy_op.share(softmax_minus_label_op, cross_entropy_parts_op, cross_entropy_rest_op)
 
 
 def _second_order_of_g(a: Tensor, logits: Tensor, label: Tensor, ignore_index: int) -> Tensor:

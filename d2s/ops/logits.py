@@ -25,18 +25,19 @@ def _infer_softmax(x: TensorSpec, *, axis: int = -1) -> TensorSpec:
     return x
 
 
-def softmax_of(x: Array, axis: int) -> Array:
+def softmax_of(x: Array, axis: int, out: Array | None = None) -> Array:
     """Softmax of an array, the largest element subtracted first."""
-    result = np.asarray(x - maximum_reduce(x, axis=axis, keepdims=True, initial=-np.inf))
+    top = maximum_reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    result = np.asarray(np.subtract(x, top, out=out))
     np.exp(result, out=result)
     result /= add_reduce(result, axis=axis, keepdims=True)
     return result
 
 
-@define_op("softmax", kinds="f", infer=_infer_softmax, saves=("out",))
-def softmax_op(x: Array, *, axis: int = -1) -> Array:
+@define_op("softmax", kinds="f", infer=_infer_softmax, saves=("out",), out="in place")
+def softmax_op(x: Array, *, axis: int = -1, out: Array | None = None) -> Array:
     """Exponentials over their sum along `axis`."""
-    return softmax_of(x, axis)
+    return softmax_of(x, axis, out)
 
 
 def _softmax_gradient(g: Tensor, out: Tensor, axis: int) -> Tensor:

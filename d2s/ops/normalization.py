@@ -12,7 +12,7 @@ from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, add_reduce
-from d2s.ops.axes import axis_indices, integers, sizes_agree
+from d2s.ops.axes import axis_indices, integers, reduced_shape, sizes_agree
 from d2s.ops.exponential import rsqrt, square
 from d2s.ops.promotion import floating
 from d2s.ops.reduction import mean
@@ -28,18 +28,22 @@ def _infer_standardize(x: TensorSpec, *, axis: Axes, epsilon: float) -> TensorSp
     return x
 
 
-def _centred(x: Array, axis: Axes, epsilon: float) -> tuple[Array, Array]:
+def _centred(
+    x: Array, axis: Axes, epsilon: float, out: Array | None, scratch: Array | None
+) -> tuple[Array, Array]:
     """`x` minus its mean, and one over its standard deviation."""
     count = x.dtype.type(math.prod(x.shape[one] for one in axis))
-    centred = x - add_reduce(x, axis=axis, keepdims=True) / count
-    variance = add_reduce(centred * centred, axis=axis, keepdims=True) / count
+    centred = np.subtract(x, add_reduce(x, axis=axis, keepdims=True) / count, out=out)
+    variance = add_reduce(np.multiply(centred, centred, out=scratch), axis=axis, keepdims=True) / count
     return centred, 1 / np.sqrt(variance + x.dtype.type(epsilon))
 
 
-@define_op("standardize", kinds="f", infer=_infer_standardize, saves=("x",))
-def standardize_op(x: Array, *, axis: Axes, epsilon: float) -> Array:
+@define_op("standardize", kinds="f", infer=_infer_standardize, saves=("x",), out="in place", scratch=1)
+def standardize_op(
+    x: Array, *, axis: Axes, epsilon: float, out: Array | None = None, scratch: tuple[Array | None] = (None,)
+) -> Array:
     """Minus the mean, over the standard deviation: (x - mean) / sqrt(variance + epsilon), over the given axes."""
-    result, scale = _centred(x, axis, epsilon)
+    result, scale = _centred(x, axis, epsilon, out, *scratch)
     result *= scale
     return result
 
@@ -47,14 +51,17 @@ def standardize_op(x: Array, *, axis: Axes, epsilon: float) -> Array:
 @define_op(
     "standardize_gradient",
     kinds="f", infer=lambda g, x, *, axis, epsilon: _infer_standardize(x, axis=axis, epsilon=epsilon),
-    saves=("g", "x"),
+    saves=("g", "x"), out="apart", scratch=1,
 )
-def standardize_gradient_op(g: Array, x: Array, *, axis: Axes, epsilon: float) -> Array:
+def standardize_gradient_op(
+    g: Array, x: Array, *, axis: Axes, epsilon: float, out: Array | None = None,
+    scratch: tuple[Array | None] = (None,),
+) -> Array:
     """The gradient of standardize: what is left of g without its mean and its part along the result, scaled."""
     count = x.dtype.type(math.prod(x.shape[one] for one in axis))
-    result, scale = _centred(x, axis, epsilon)
+    result, scale = _centred(x, axis, epsilon, out, *scratch)
     result *= scale
-    along = add_reduce(g * result, axis=axis, keepdims=True) / count
+    along = add_reduce(np.multiply(g, result, out=scratch[0]), axis=axis, keepdims=True) / count
     result *= -along
     result += g
     result -= add_reduce(g, axis=axis, keepdims=True) / count
@@ -80,6 +87,41 @@ standardize_gradient_op.vjp(
     lambda a, out, g, x, *, axis, epsilon: bind(standardize_gradient_op, a, x, axis=axis, epsilon=epsilon),
     lambda a, out, g, x, *, axis, epsilon: _second_order(a, g, x, axis, epsilon),
 )
+
+
+def _infer_parts(x: TensorSpec, *, axis: Axes, epsilon: float) -> tuple[TensorSpec, TensorSpec]:
+    spec = _infer_standardize(x, axis=axis, epsilon=epsilon)
+    return spec, TensorSpec(reduced_shape(spec.shape, axis_indices(axis, spec.ndim), True), spec.dtype)
+
+
+@define_op("standardize_parts", infer=_infer_parts, out="in place", scratch=1)
+def standardize_parts_op(
+    x: Array, *, axis: Axes, epsilon: float, out: Array | None = None, scratch: tuple[Array | None] = (None,)
+) -> tuple[Array, Array]:
+    """The result of standardize, and what x was divided by, inverted."""
+    result, scale = _centred(x, axis, epsilon, out, *scratch)
+    result *= scale
+    return result, scale
+
+
+@define_op(
+    "standardize_rest", out="apart",
+    infer=lambda g, result, scale, *, axis, epsilon: _infer_standardize(result, axis=axis, epsilon=epsilon))
+def standardize_rest_op(
+    g: Array, result: Array, scale: Array, *, axis: Axes, epsilon: float, out: Array | None = None
+) -> Array:
+    """What standardize_gradient computes, from the parts."""
+    count = g.dtype.type(math.prod(g.shape[one] for one in axis))
+    found = np.multiply(g, result, out=out)
+    along = add_reduce(found, axis=axis, keepdims=True) / count
+    np.multiply(result, -along, out=found)
+    found += g
+    found -= add_reduce(g, axis=axis, keepdims=True) / count
+    found *= scale
+    return found
+
+
+standardize_op.share(standardize_gradient_op, standardize_parts_op, standardize_rest_op)
 
 
 def standardize(x: Tensor, axis: Any, epsilon: float) -> Tensor:

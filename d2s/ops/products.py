@@ -39,8 +39,19 @@ def _with_transpose(shape: tuple[Size, ...], transposed: bool) -> tuple[Size, ..
     return (*shape[:-2], shape[-1], shape[-2]) if transposed else shape
 
 
-@define_op("matmul", infer=_infer_matmul, saves=("x", "y"))
-def matmul_op(x: Array, y: Array, *, transpose_x: bool = False, transpose_y: bool = False) -> Any:
+def _matmul_template(
+    x: TensorSpec, y: TensorSpec, *, transpose_x: bool = False, transpose_y: bool = False
+) -> str | None:
+    if x.ndim > 2 or y.ndim > 2:
+        return None
+    left, right = (".T" if part.ndim == 2 and swap else "" for part, swap in ((x, transpose_x), (y, transpose_y)))
+    return f"np.matmul({{0}}{left}, {{1}}{right})"
+
+
+@define_op("matmul", infer=_infer_matmul, saves=("x", "y"), out="apart", template=_matmul_template)
+def matmul_op(
+    x: Array, y: Array, *, transpose_x: bool = False, transpose_y: bool = False, out: Array | None = None
+) -> Any:
     """Matrix product over the last two axes; a tensor of one axis is a row on the left, a column on the right."""
     if transpose_x and x.ndim > 1:
         x = x.swapaxes(-1, -2)
@@ -48,8 +59,9 @@ def matmul_op(x: Array, y: Array, *, transpose_x: bool = False, transpose_y: boo
         y = y.swapaxes(-1, -2)
     if y.ndim == 2 and x.ndim > 2 and not transpose_x and x.size:
         # One product instead of one for each of the leading axes.
-        return (x.reshape(-1, x.shape[-1]) @ y).reshape(*x.shape[:-1], y.shape[-1])
-    return np.matmul(x, y)
+        flat = None if out is None else out.reshape(-1, y.shape[-1])
+        return np.matmul(x.reshape(-1, x.shape[-1]), y, out=flat).reshape(*x.shape[:-1], y.shape[-1])
+    return np.matmul(x, y, out=out)
 
 
 def _gradient_of_x(g: Tensor, x: Any, y: Any, transpose_x: bool, transpose_y: bool) -> Tensor:

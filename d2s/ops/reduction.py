@@ -37,7 +37,23 @@ def sum_dtype(dtype: DType) -> DType:
     return np.dtype("int64") if dtype.kind in "biu" and dtype.name != "uint64" else dtype
 
 
-@define_op("sum", infer=_reduces(sum_dtype))
+def _template(ufunc: str) -> Callable[..., str | None]:
+    """The expression of a reduction of floating point numbers by `ufunc`, over given axes."""
+
+    def template(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) -> str | None:
+        if x.dtype.kind not in "fc":
+            return None
+        more = ", None, None, True" if keepdim else ""
+        return f"np.{ufunc}.reduce({{0}}, {_short(axis)}{more})"
+
+    return template
+
+
+def _short(axis: Axes) -> Any:
+    return axis[0] if axis is not None and len(axis) == 1 else axis
+
+
+@define_op("sum", infer=_reduces(sum_dtype), fresh=True, in_order=True, template=_template("add"))
 def sum_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Sum; integers and bools add up in int64."""
     dtype = None if x.dtype.kind in "fc" else sum_dtype(x.dtype)
@@ -56,7 +72,13 @@ def _floats_only(name: str) -> Callable[[DType], DType]:
     return keep
 
 
-@define_op("mean", kinds="fc", infer=_reduces(_floats_only("mean")))
+def _mean_template(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) -> str | None:
+    total = _template("add")(x, axis=axis, keepdim=keepdim)
+    sizes: Any = x.shape if axis is None else [x.shape[one] for one in axis]
+    return None if total is None else f"({total} / np.{x.dtype.name}({math.prod(sizes)}))"
+
+
+@define_op("mean", kinds="fc", infer=_reduces(_floats_only("mean")), fresh=True, in_order=True, template=_mean_template)
 def mean_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Sum over the number of elements; NaN if there are none."""
     total = add_reduce(x, axis=axis, keepdims=keepdim)
@@ -73,7 +95,13 @@ def _infer_spread(
     return TensorSpec(shape, _floats_only("spread")(g.dtype))
 
 
-@define_op("spread", kinds="fc", infer=_infer_spread)
+def _spread_template(
+    g: TensorSpec, *, shape: Shape, axis: Axes = None, keepdim: bool = False, average: bool = False
+) -> str | None:
+    return None if average or not (keepdim or axis is None) else f"np.broadcast_to({{0}}, {shape})"
+
+
+@define_op("spread", kinds="fc", infer=_infer_spread, template=_spread_template)
 def spread_op(
     g: Array, *, shape: tuple[int, ...], axis: Axes = None, keepdim: bool = False, average: bool = False
 ) -> Array:
@@ -102,7 +130,11 @@ def _infer_unbroadcast(g: TensorSpec, *, dropped: int, axes: tuple[int, ...]) ->
     return TensorSpec(tuple(1 if axis in axes else size for axis, size in enumerate(g.shape))[dropped:], g.dtype)
 
 
-@define_op("unbroadcast", infer=_infer_unbroadcast)
+def _unbroadcast_template(g: TensorSpec, *, dropped: int, axes: tuple[int, ...]) -> str | None:
+    return None if axes else _template("add")(g, axis=tuple(range(dropped)))
+
+
+@define_op("unbroadcast", infer=_infer_unbroadcast, fresh=True, in_order=True, template=_unbroadcast_template)
 def unbroadcast_op(g: Array, *, dropped: int, axes: tuple[int, ...]) -> Any:
     """Sum over the first `dropped` axes, which go, and over `axes`, which stay with size 1."""
     total = add_reduce(g, axis=(*range(dropped), *axes), dtype=g.dtype, keepdims=bool(axes))
@@ -160,13 +192,15 @@ def _infer_extremum(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) 
     return TensorSpec(reduced_shape(x.shape, axes, keepdim), x.dtype)
 
 
-@define_op("max", infer=_infer_extremum, saves=("x", "out"))
+@define_op("max", infer=_infer_extremum, saves=("x", "out"), fresh=True, in_order=True,
+           template=_template("maximum"))
 def max_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Largest element."""
     return maximum_reduce(x, axis=axis, keepdims=keepdim)
 
 
-@define_op("min", infer=_infer_extremum, saves=("x", "out"))
+@define_op("min", infer=_infer_extremum, saves=("x", "out"), fresh=True, in_order=True,
+           template=_template("minimum"))
 def min_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Smallest element."""
     return minimum_reduce(x, axis=axis, keepdims=keepdim)

@@ -38,7 +38,8 @@ def _infer_reshape(x: TensorSpec, *, shape: Shape) -> TensorSpec:
     return TensorSpec(shape, x.dtype)
 
 
-@define_op("reshape", infer=_infer_reshape)
+@define_op(
+    "reshape", infer=_infer_reshape, in_order=True, template=lambda x, *, shape: f"{{0}}.reshape({shape})")
 def reshape_op(x: Array, *, shape: tuple[int, ...]) -> Array:
     """The elements in row-major order in another shape; -1 stands for what is left."""
     return x.reshape(shape)
@@ -53,7 +54,7 @@ def _infer_transpose(x: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
     return TensorSpec(tuple(x.shape[axis] for axis in perm), x.dtype)
 
 
-@define_op("transpose", infer=_infer_transpose)
+@define_op("transpose", infer=_infer_transpose, template=lambda x, *, perm: f"{{0}}.transpose({perm})")
 def transpose_op(x: Array, *, perm: tuple[int, ...]) -> Array:
     """Axes in the order `perm`."""
     return x.transpose(perm)

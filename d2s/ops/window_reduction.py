@@ -27,7 +27,7 @@ def _output_sizes(x: Array, window: Window) -> tuple[int, int]:
     return rows, columns
 
 
-@define_op("max_pool2d", kinds="f", infer=_infer_pool, saves=("x", "out"))
+@define_op("max_pool2d", kinds="f", infer=_infer_pool, saves=("x", "out"), fresh=True)
 def max_pool2d_op(x: Array, *, window: Window) -> Array:
     """Largest element of each window."""
     rows, columns = _output_sizes(x, window)
@@ -50,7 +50,7 @@ def _winners(x: Array, out: Array, window: Window) -> Any:
         yield (slice(None), slice(None), vertical, horizontal), wins
 
 
-@define_op("unpool2d", infer=lambda g, x, out, *, window: x, saves=("x", "pooled"))
+@define_op("unpool2d", infer=lambda g, x, out, *, window: x, saves=("x", "pooled"), fresh=True)
 def unpool2d_op(g: Array, x: Array, pooled: Array, *, window: Window) -> Array:
     """`g` sent back to the element of `x` that won each window."""
     result = padded(np.zeros_like(x), window)
@@ -59,7 +59,7 @@ def unpool2d_op(g: Array, x: Array, pooled: Array, *, window: Window) -> Array:
     return without_padding(result, window)
 
 
-@define_op("pick2d", infer=lambda a, x, pooled, *, window: pooled, saves=("x", "pooled"))
+@define_op("pick2d", infer=lambda a, x, pooled, *, window: pooled, saves=("x", "pooled"), fresh=True)
 def pick2d_op(a: Array, x: Array, pooled: Array, *, window: Window) -> Array:
     """The element of `a` at the place that won each window of `x`."""
     source = padded(a, window)
@@ -74,7 +74,7 @@ unpool2d_op.vjp(lambda a, out, g, x, pooled, *, window: bind(pick2d_op, a, x, po
 pick2d_op.vjp(lambda g, out, a, x, pooled, *, window: bind(unpool2d_op, g, x, pooled, window=window))
 
 
-@define_op("window_sum", kinds="f", infer=_infer_pool)
+@define_op("window_sum", kinds="f", infer=_infer_pool, fresh=True)
 def window_sum_op(x: Array, *, window: Window) -> Array:
     """Sum over each window."""
     rows, columns = _output_sizes(x, window)
@@ -90,7 +90,7 @@ def _infer_window_spread(g: TensorSpec, *, window: Window, shape: Shape) -> Tens
     return TensorSpec(shape, g.dtype)
 
 
-@define_op("window_spread", infer=_infer_window_spread)
+@define_op("window_spread", infer=_infer_window_spread, fresh=True)
 def window_spread_op(g: Array, *, window: Window, shape: tuple[int, ...]) -> Array:
     """Each element added to all places of its window, in an image of `shape`."""
     result = padded(np.zeros(shape, g.dtype), window)

@@ -103,10 +103,13 @@ class Optimizer:
 
     def step(self) -> None:
         """Change every parameter that has a gradient and does not stop gradients."""
-        places = [
-            place for place, param in enumerate(self._parameters) if not param.stop_gradient and param.grad is not None
-        ]
-        pairs = [(self._parameters[place], self._parameters[place].grad) for place in places]
+        places, pairs = [], []
+        for place, param in enumerate(self._parameters):
+            grad = None if param.stop_gradient else param.grad
+            if grad is not None:
+                places.append(place)
+                pairs.append((param, grad))
+        del param, grad
         if self._grad_clip is not None:
             pairs = self._grad_clip(pairs)
         rate = self.get_lr()
@@ -136,6 +139,8 @@ class Optimizer:
             if not param.stop_gradient:
                 param.clear_gradient(set_to_zero)
 
+    # Generated code need not change NumPy's error state for it.
+    clear_grad.computes_nothing = True  # type: ignore[attr-defined]
     clear_gradients = clear_grad
 
     def minimize(self, loss: Tensor) -> tuple[None, list[tuple[Any, Tensor]]]:

@@ -1,6 +1,7 @@
 """Static mode: Programs, how they are built, differentiated, compiled and run."""
 
 from d2s.static import nn
+from d2s.static.build_strategy import BuildStrategy
 from d2s.static.declaration import create_global_var, create_parameter, data
 from d2s.static.default_programs import (
     default_main_program,
@@ -15,6 +16,7 @@ from d2s.static.run import Executor
 from d2s.static.variable import Variable
 
 __all__ = [
+    "BuildStrategy",
     "Executor",
     "InputSpec",
     "Program",

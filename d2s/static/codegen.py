@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from d2s.core.op import Op
+from d2s.static.buffer_pool import BufferPool, is_in_order
+from d2s.static.passes.buffers import BufferPlan, plan_buffers
 from d2s.static.program import Block, Operator, Value, values_in
 from d2s.static.runtime import RUNTIME
 from d2s.static.writers import INDENT, WRITERS
@@ -79,7 +81,9 @@ class FunctionWriter:
         self.checks = checks
         self.names: dict[Value, str] = {}
         self.counts: dict[str, int] = {}
-        self.taken: set[str] = {*RUNTIME, "np", "run", "walk", "saved"}
+        self.taken: set[str] = {*RUNTIME, name, "is_in_order", "np", "run", "tensors", "walk", "saved"}
+        # Inputs that the function has taken from tensors itself, to be let go like what it makes.
+        self.own_inputs: tuple[Value, ...] = ()
         self.source.namespace.update(RUNTIME)
         self.constants: dict[Any, str] = {}
         # The number of the turn in which backward is, by loop.
@@ -93,6 +97,13 @@ class FunctionWriter:
         self.given: dict[Block, tuple[Value, ...]] = {}
         self.top_saved: tuple[Value, ...] = ()
         self.runs_backward = False
+        # Which results are written into which buffers, and the names of these.
+        self.plan = BufferPlan(set())
+        self.buffers: list[str] = []
+        self.lease = ""
+        self.pool = ""
+        # Names of the sums of a whole step, by edge.
+        self.sums: dict[int, str] = {}
         self.open_records: list[Callable[[], None]] = []
 
     # --- names and expressions ---------------------------------------------------------------------------------
@@ -171,6 +182,10 @@ class FunctionWriter:
     def assign(self, operator: Operator, expression: str) -> None:
         """`outputs = expression`, with the user's line as comment."""
         names = ", ".join(map(self.name, operator.outputs))
+        buffer = self.plan.buffers.get(operator.outputs[0]) if operator.outputs else None
+        if buffer is not None and not self.plan.specs[buffer][1]:
+            # The array that this run makes is the buffer of the next one.
+            names += f" = {self.buffers[buffer]}"
         if operator.several and len(operator.outputs) == 1:
             names += ","
         where = f"  # {operator.location.file.rpartition('/')[2]}:{operator.location.line}" if operator.location else ""
@@ -223,6 +238,8 @@ class FunctionWriter:
     def last_uses(self, block: Block) -> dict[int, list[Value]]:
         """For each position: arrays made in this block, or saved for it, that nothing after that operator reads."""
         last: dict[Value, int] = dict.fromkeys(self.given.get(block, ()), 0)
+        if self.depth == 1:
+            last |= dict.fromkeys(self.own_inputs, 0)
         for position, operator in enumerate(block.operators):
             for value in _all_reads(operator):
                 if value in last:
@@ -230,12 +247,16 @@ class FunctionWriter:
             for value in operator.outputs:
                 if value.is_tensor:
                     last[value] = position
-        kept = {*block.outputs, *self.results, *self.saved.get(block, ())} - set(self.given.get(block, ()))
+        kept = {*block.outputs, *self.results, *self.kept_of(block)} - set(self.given.get(block, ()))
         found: dict[int, list[Value]] = {}
         for value, position in last.items():
             if value not in kept:
                 found.setdefault(position, []).append(value)
         return found
+
+    def kept_of(self, block: Block) -> tuple[Value, ...]:
+        """What a run keeps of a block for backward."""
+        return self.saved.get(block.origin or block, ())
 
     def let_go(self, values: Iterable[Value]) -> None:
         """Delete names, on the line of the operator that was the last to read them."""
@@ -255,10 +276,40 @@ class FunctionWriter:
     def call(self, op: Op, operator: Operator) -> str:
         """The NumPy expression of one op."""
         inputs = [self.name(value) for value in operator.inputs]
-        if op.template is not None and not operator.attrs:
-            return op.template.format(*inputs)
-        attrs = [f"{name}={self.expression(value)}" for name, value in operator.attrs.items()]
-        return f"{self.bind(op.forward, op.name + '_op')}({', '.join(inputs + attrs)})"
+        buffer = self.plan.buffers.get(operator.outputs[0])
+        pattern = _pattern(op, operator)
+        if pattern is not None and buffer is None:
+            return pattern.format(*inputs)
+        if pattern is not None and operator not in self.plan.scratch and _is_one_call(pattern):
+            return f"{pattern.format(*inputs)[:-1]}, out={self.buffers[buffer]})"  # type: ignore[index]
+        arguments = [*inputs, *(f"{name}={self.expression(value)}" for name, value in operator.attrs.items())]
+        if buffer is not None:
+            arguments.append(f"out={self.buffers[buffer]}")
+        scratch = self.plan.scratch.get(operator)
+        if scratch is not None:
+            arguments.append(f"scratch=({', '.join(self.buffers[number] for number in scratch)},)")
+        return f"{self.bind(op.forward, op.name + '_op')}({', '.join(arguments)})"
+
+    def use_buffers(self, plan: BufferPlan, inputs: Iterable[Value]) -> None:
+        """Lines that take the buffers of `plan` for a run on `inputs`."""
+        if not plan.specs:
+            return
+        self.plan = plan
+        self.pool, self.lease = self.bind(BufferPool(plan), "pool"), self.fresh("taken")
+        self.buffers = [self.fresh(f"buffer_{number}") for number in range(len(plan.specs))]
+        self.line(f"{self.lease} = {self.pool}.take({self.pack(inputs)})")
+        self.line(f"{', '.join(self.buffers)}, = {self.lease}")
+
+    def check_order(self, name: str) -> None:
+        """A line behind a hook: without buffers from here on if what it gave lies in memory in another order."""
+        if self.buffers and self.depth == 1:
+            self.source.namespace["is_in_order"] = is_in_order
+            self.line(f"if not is_in_order({name}): {', '.join(self.buffers)}, = {self.lease} = {self.pool}.none")
+
+    def give_buffers(self) -> None:
+        """The line that gives them back."""
+        if self.buffers:
+            self.line(f"{self.pool}.give({self.lease}, ({', '.join(self.buffers)},))")
 
     def bindings(self, targets: Iterable[Value], sources: Iterable[Value]) -> None:
         """`targets = sources`, all at once."""
@@ -277,6 +328,19 @@ class FunctionWriter:
         if len(self.source.lines) == before:
             self.line("pass")
         self.depth -= 1
+
+
+def _pattern(op: Op, operator: Operator) -> str | None:
+    """The expression to write for an operator, if its op has one for these inputs."""
+    if op.template is None or next(values_in(operator.attrs), None) is not None:
+        return None
+    specs = [value.spec for value in operator.inputs]
+    return op.expression(specs, operator.attrs) if None not in specs else None  # type: ignore[arg-type]
+
+
+def _is_one_call(pattern: str) -> bool:
+    """True for ``np.name(...)``, to which ``out=`` can be added."""
+    return re.fullmatch(r"np\.\w+\([^()]*\)", pattern) is not None
 
 
 def _are_one_line(accumulate: Operator, arrived: Operator) -> bool:
@@ -298,29 +362,49 @@ def _all_reads(operator: Operator) -> Iterator[Value]:
 
 def forward_source(
     name: str, block: Block, saved: dict[Block, tuple[Value, ...]], records: frozenset[Value],
-    outputs: Sequence[Value], tensors: Sequence[Value], hook_points: dict[Value, Value], checks: bool = False,
+    outputs: Sequence[Value], tensors: Sequence[Value], hook_points: dict[Value, Value], buffers: BufferPlan,
+    checks: bool = False,
 ) -> Source:
-    """The function ``name(run, *inputs)``: computes, keeps in `run.saved` what backward needs."""
+    """The function ``name(run, *objects)``: computes, keeps in `run.saved` what backward needs."""
     w = FunctionWriter(name, saved, records, outputs, tensors, hook_points, checks)
-    inputs = [w.name(value) for value in block.inputs]
-    w.source.lines.append(f"def {name}({', '.join(['run', *inputs])}):")
-    w.top_saved = saved.get(block, ())
+    w.top_saved = w.kept_of(block)
+    w.own_sums = _own_sums(block)
+    _begin(w, block, tensors)
+    w.use_buffers(buffers, w.own_inputs)
     w.block(block)
     return w.source
+
+
+def _begin(w: FunctionWriter, block: Block, tensors: Sequence[Value]) -> None:
+    """The first lines: arrays are taken from the tensors here, so that nobody around the function holds them."""
+    of_tensors = set(tensors)
+    objects = [w.name(value) for value in block.inputs if value not in of_tensors]
+    w.source.lines.append(f"def {w.source.name}({', '.join(['run', *objects])}):")
+    read = {value for operator in block.operators for value in _all_reads(operator)}
+    read.update(w.top_saved)
+    arrays = [(number, value) for number, value in enumerate(tensors) if value in read]
+    if arrays:
+        w.line("tensors = run.tensors")
+    for number, value in arrays:
+        w.line(f"{w.name(value)} = tensors[{number}].data")
+    w.own_inputs = tuple(value for _, value in arrays)
 
 
 def backward_source(
     name: str, block: Block, forward: Block, saved: dict[Block, tuple[Value, ...]], outputs: Sequence[Value],
-    tensors: Sequence[Value], results: Sequence[Value] = (), checks: bool = False,
-) -> Source:
-    """The function ``name(run, walk, saved, *gradients)``: sends gradients to the edges of `run`."""
+    tensors: Sequence[Value], contiguous: set[Value], checks: bool = False,
+) -> tuple[Source, BufferPlan]:
+    """The function ``name(run, walk, saved, *gradients)``, which sends gradients to the edges of `run`; its buffers."""
     w = FunctionWriter(name, saved, frozenset(), outputs, tensors, checks=checks)
     inputs = [w.name(value) for value in block.inputs]
     w.source.lines.append(f"def {name}({', '.join(['run', 'walk', 'saved', *inputs])}):")
-    w.results = frozenset(results)
     w.given[block] = saved.get(forward, ())
     w.unpack(w.given[block], "saved")
     w.line("del saved")
+    plain = [*block.inputs, *(value for value in w.given[block] if value in contiguous)]
+    buffers = plan_buffers(block, plain)
+    w.use_buffers(buffers, plain)
     w.block(block)
-    w.line(f"return {w.pack(results)}")
-    return w.source
+    w.give_buffers()
+    w.line("return ()")
+    return w.source, buffers

@@ -17,9 +17,13 @@ from d2s.core.spec import TensorSpec
 from d2s.errors import GENERATED
 from d2s.static.arrivals import count_source
 from d2s.static.backward import BackwardPlan, append_backward, saved_values
+from d2s.static.build_strategy import BuildStrategy
 from d2s.static.codegen import SOURCE, Source, backward_source, forward_source
 from d2s.static.dependencies import dependencies_of_outputs
+from d2s.static.passes import PassReport, optimized
+from d2s.static.passes.buffers import BufferPlan, plan_buffers
 from d2s.static.program import Block, Operator, Program, Value
+from d2s.static.whole_step import WholeStep, loss_of, whole_step
 
 _numbers = itertools.count()
 
@@ -48,6 +52,35 @@ class BackwardFunction:
     visited: frozenset[Operator]
     conditional: tuple[int, ...] = ()
     count: Callable[..., dict[int, int]] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """What was done to one part of a Program before it was compiled."""
+
+    passes: list[PassReport]
+    buffers: BufferPlan
+
+
+@dataclasses.dataclass(frozen=True)
+class StepFunction:
+    """A compiled whole step.
+
+    Attributes
+    ----------
+    run : callable
+        ``run(node, *objects)``.
+    source : Source
+    sees_no_hooks : bool
+        True if it may run only while no leaf has hooks.
+    checks_versions : bool
+        True if it looks whether tensors of the caller have been written to since it began.
+    """
+
+    run: Callable[..., Any]
+    source: Source
+    sees_no_hooks: bool
+    checks_versions: bool
 
 
 class Compiled:
@@ -82,7 +115,13 @@ class Compiled:
         unknown = TensorSpec((), np.dtype("float32"))
         self.output_specs = tuple(
             value.spec if value.spec is not None and value.spec.is_static else unknown for value in program.outputs)
+        self.sizes_are_known = all(spec is not unknown for spec in self.output_specs)
+        self.strategy = BuildStrategy()
+        # What has been compiled so far, by name: "forward", "backward" (the last one) and "step".
+        self.parts: dict[str, Part] = {}
         self._plans: dict[Any, BackwardFunction] = {}
+        # The backward of all outputs, which says what a run keeps; compiled when it is asked for.
+        self._whole_plan: BackwardPlan | None = None
         self.registers_hooks = any(operator.kind == "register_hook" for operator in program.all_operators())
         self.checks = False
         self.saved: dict[Block, tuple[Value, ...]] = {}
@@ -101,28 +140,78 @@ class Compiled:
             self.saved = plan.saved
             program.backward = plan.program
             self.all_visited = plan.visited
-            self._plans[(self.reachable, None)] = self._backward_function(plan)
+            self._whole_plan = plan
+            _check_backward(plan, program)
             self._records = plan.records
             self.read_outputs, self.read_tensors = plan.outputs_read, plan.tensors_read
             self.is_exact = plan.knows_writes
         for check in FORWARD_CHECKS:
             check(program)
-        self.forward_source = self._forward_source()
-        self.forward = load(self.forward_source, program.name)
 
-    def _forward_source(self) -> Source:
-        program = self.program
-        return forward_source("forward", program.block, self.saved, self._records, program.outputs, self.tensors,
-                              self.hook_points, self.checks)
+    @functools.cached_property
+    def forward_source(self) -> Source:
+        """The text of `forward`."""
+        program, buffers = self._forward_plan
+        return forward_source(
+            "forward", program.block, self.saved, self._records, program.outputs, self.tensors, self.hook_points,
+            buffers, self.checks)
+
+    @functools.cached_property
+    def _forward_plan(self) -> tuple[Program, BufferPlan]:
+        """The Program as it is compiled, and its buffers."""
+        if self.checks:
+            # Every op that the user has written is looked at.
+            return self.program, BufferPlan(set())
+        kept = [value for values in self.saved.values() for value in values]
+        program, reports = optimized(self.program, kept)
+        buffers = plan_buffers(program.block, self.tensors, self.saved.get(self.program.block, ()))
+        self.parts["forward"] = Part(reports, buffers)
+        return program, buffers
+
+    @functools.cached_property
+    def forward(self) -> Callable[..., Any]:
+        """``forward(run, *objects)``: computes, and leaves in `run` what backward needs."""
+        return load(self.forward_source, self.program.name)
+
+    @functools.cached_property
+    def step(self) -> StepFunction | None:
+        """The Program with the backward that it asks for in place, if it is a training step in which that is right."""
+        loss = loss_of(self.program) if self.reachable and self.is_exact and not self.checks else None
+        if loss is None or (self.has_regions and self.reachable != (loss,)):
+            # What another result leads to beside the loss depends on the path of the run.
+            return None
+        plan = self._whole_plan if self.reachable == (loss,) else append_backward(
+            self.program, self.edges, (loss,), tensors=self.tensors)
+        assert plan is not None
+        # Another backward of the run has to find everything used up.
+        if not (plan.knows_writes and plan.visited >= self.all_visited):
+            return None
+        whole = whole_step(self.program, self.edges, plan)
+        return None if whole is None else self._step_function(whole)
+
+    def _step_function(self, whole: WholeStep) -> StepFunction:
+        for check in FORWARD_CHECKS:
+            check(whole.program)
+        saved = whole.plan.saved
+        # What turns and branches keep goes by records; all else is a value of the function.
+        kept = [value for block, values in saved.items() if block is not self.program.block for value in values]
+        program, reports = optimized(whole.program, kept, batch_products=self.strategy.batch_products)
+        buffers = plan_buffers(program.block, self.tensors)
+        self.parts["step"] = Part(reports, buffers)
+        source = forward_source(
+            "step", program.block, saved, whole.plan.records, self.program.outputs, self.tensors,
+            self.hook_points, buffers)
+        checks = any(operator.kind == "check_input" for operator in whole.program.all_operators())
+        return StepFunction(load(source, self.program.name), source, whole.sees_no_hooks, checks)
 
     @functools.cached_property
     def checked(self) -> Compiled:
         """The same, but a NaN in the result of an op is an error: see `detect_anomaly`."""
         other = copy.copy(self)
+        for name in ("forward_source", "forward", "_forward_plan", "step"):
+            other.__dict__.pop(name, None)
         other.checks = True
-        other._plans = {}
-        other.forward_source = other._forward_source()
-        other.forward = load(other.forward_source, self.program.name)
+        other._plans, other.parts = {}, {}
         return other
 
     @functools.cached_property
@@ -135,25 +224,37 @@ class Compiled:
         key = (reached, wanted)
         found = self._plans.get(key)
         if found is None:
-            plan = append_backward(self.program, self.edges, reached, wanted, self.tensors)
-            for block, values in plan.saved.items():
-                missing = set(values).difference(self.saved.get(block, ()))
-                assert not missing, f"a run of {self.program.name} does not keep {missing}"
+            plan = self._whole_plan
+            if plan is None or key != (self.reachable, None):
+                plan = append_backward(self.program, self.edges, reached, wanted, self.tensors)
+                _check_backward(plan, self.program)
+                for block, values in plan.saved.items():
+                    missing = set(values).difference(self.saved.get(block, ()))
+                    assert not missing, f"a run of {self.program.name} does not keep {missing}"
             found = self._plans[key] = self._backward_function(plan)
         return found
 
     def _backward_function(self, plan: BackwardPlan) -> BackwardFunction:
-        for check in BACKWARD_CHECKS:
-            check(plan.program, self.program)
         # The run keeps what the largest backward needs; a smaller one unpacks the same.
         block, forward, saved = plan.program.block, self.program.block, self.saved or plan.saved
-        source = backward_source(
-            "backward", block, forward, saved, self.program.outputs, self.tensors, (), self.checks)
+        if self.checks:
+            program, reports = plan.program, []
+        else:
+            program, reports = optimized(plan.program, forward=self.program)
+        source, buffers = backward_source(
+            "backward", program.block, forward, saved, self.program.outputs, self.tensors,
+            self._forward_plan[1].contiguous, self.checks)
+        self.parts["backward"] = Part(reports, buffers)
         run = load(source, plan.program.name)
         if not plan.conditional:
             return BackwardFunction(run, plan.visited)
         count = load(count_source(block, forward, saved, plan.conditional), f"{plan.program.name} count")
         return BackwardFunction(run, plan.visited, plan.conditional, count)
+
+
+def _check_backward(plan: BackwardPlan, forward: Program) -> None:
+    for check in BACKWARD_CHECKS:
+        check(plan.program, forward)
 
 
 def load(source: Source, name: str) -> Callable[..., Any]:

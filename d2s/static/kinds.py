@@ -86,6 +86,13 @@ KINDS: dict[str, Kind] = {
     "arrived": Kind("", "", "says that the last contribution to an edge is in", effect=True, attrs=("edge", "name")),
     "contributed": Kind("", "", "says that one of the counted contributions to an edge is in", effect=True,
                         attrs=("edge", "name")),
+    # In a whole step, where backward stands in its place.
+    "start_sum": Kind("", "", "begins the sum of the contributions to a leaf of which some may not come", effect=True,
+                      attrs=("edge",)),
+    "add_to_sum": Kind("t", "", "adds a contribution to that sum", effect=True, attrs=("edge", "certain")),
+    "finish": Kind("t?", "", "the gradient of a leaf is complete: hooks, `.grad`, reduce hooks", effect=True,
+                   attrs=("edge", "name")),
+    "hooked": Kind("to", "t", "the complete gradient of a value after its hooks", effect=True, alike=0),
     "is_present": Kind("t+", "o", "true if one of the gradients is there"),
     "zeros_like": Kind("t", "t", "zeros in the shape of a value", alike=0),
     "or_zeros": Kind("tt", "t", "a gradient, or zeros in the shape of its value if it is absent", alike=1),

@@ -57,11 +57,19 @@ class Value:
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """Operators in order of execution, with the values they start from and the ones they give."""
+    """Operators in order of execution, with the values they start from and the ones they give.
+
+    `origin` is the block that a pass has made this one from, if any: what a run keeps is noted for that one.
+    """
 
     inputs: tuple[Value, ...] = ()
     operators: list[Operator] = field(default_factory=list)
     outputs: tuple[Value, ...] = ()
+    origin: Block | None = None
+
+    def derived(self, operators: list[Operator], outputs: tuple[Value, ...]) -> Block:
+        """The block with other operators, made by a pass."""
+        return Block(self.inputs, operators, outputs, self.origin or self)
 
 
 @dataclass(eq=False, slots=True)
@@ -208,6 +216,17 @@ def walk_operators(block: Block) -> Iterator[Operator]:
         yield operator
         for inner in operator.blocks:
             yield from walk_operators(inner)
+
+
+def all_values(program: Program) -> Iterator[Value]:
+    """Every value that is defined in a Program."""
+    yield from program.inputs
+    for operator in program.all_operators():
+        for block in operator.blocks:
+            yield from block.inputs
+        yield from operator.outputs
+        if operator.record is not None:
+            yield operator.record
 
 
 def values_in(tree: Any) -> Iterator[Value]:

@@ -15,7 +15,7 @@ from d2s.core.op import OP_TABLE
 from d2s.core.spec import Dim, TensorSpec, is_floating
 from d2s.errors import Location, ProgramError
 from d2s.static.kinds import KINDS, Kind
-from d2s.static.program import Block, Operator, Program, Value, map_values, walk_operators
+from d2s.static.program import Block, Operator, Program, Value, map_values, values_in, walk_operators
 from d2s.static.variable import dim_of
 
 
@@ -47,6 +47,53 @@ def verify_backward(backward: Program, program: Program, after: str | None = Non
     """Check one backward of `program`: it may read the values that a run keeps; errors as `verify`."""
     verifier = _Verifier(backward, after)
     verifier.run({*backward.inputs, *_kept(program.block)})
+
+
+def verify_pass(after: Program, before: Program, name: str, forward: Program | None = None) -> None:
+    """
+    Check what a pass has made of a Program (or of a backward of `forward`): legal, and with the same effects in the
+    same order in each block.
+
+    Raises
+    ------
+    ProgramError
+        If it is not.  The message names the pass, and the first operator that is missing or out of place.
+    """
+    if forward is None:
+        verify(after, name)
+    else:
+        verify_backward(after, forward, name)
+    _same_effects(after, after.block, before.block, name)
+
+
+def _same_effects(program: Program, after: Block, before: Block, name: str) -> None:
+    def effects(block: Block) -> list[Operator]:
+        return [operator for operator in block.operators if operator.effect]
+
+    expected, found = effects(before), effects(after)
+    for position, old in enumerate(expected):
+        new = found[position] if position < len(found) else None
+        if new is None or not _is_same_effect(old, new):
+            shown = "the end" if new is None else new.kind
+            raise ProgramError(
+                f"{program.name}: {old.kind} is expected where {shown} is (after the pass {name})", old.location,
+                kind="P01")
+        for inner, other in zip(new.blocks, old.blocks, strict=True):
+            _same_effects(program, inner, other, name)
+    if len(found) > len(expected):
+        more = found[len(expected)]
+        raise ProgramError(
+            f"{program.name}: {more.kind} is one effect more (after the pass {name})", more.location, kind="P01")
+
+
+def _is_same_effect(old: Operator, new: Operator) -> bool:
+    """True if only the values that an operator reads may be others."""
+    return (
+        old.kind == new.kind and old.outputs == new.outputs and old.record is new.record
+        and old.op is new.op and old.attrs.keys() == new.attrs.keys() and len(old.blocks) == len(new.blocks)
+        and all(new.attrs[key] is value or next(values_in(value), None) is not None
+                for key, value in old.attrs.items())
+    )
 
 
 def _kept(block: Block) -> Iterator[Value]:
@@ -201,6 +248,8 @@ class _Verifier:
         op, spec = operator.op, value.spec
         assert op is not None
         assert spec is not None
+        if op.has_gradient_already:
+            return
         if not is_floating(spec.dtype):
             raise self.fault(f"{value.name} is {spec}, which cannot carry a gradient", operator)
         if not any(op.differentiates(i) and not given.stop_gradient for i, given in enumerate(operator.inputs)):

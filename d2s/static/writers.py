@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator as python_operator
 from collections.abc import Callable
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from d2s.static.program import Block, Operator, Value, walk_operators
@@ -22,7 +23,7 @@ def _cond(w: FunctionWriter, operator: Operator) -> None:
     def note(block: Block, taken: bool) -> None:
         if keep:
             assert record is not None
-            w.line(f"{w.name(record)} = {w.pack_defined(w.saved.get(block, ()), taken)}")
+            w.line(f"{w.name(record)} = {w.pack_defined(w.kept_of(block), taken)}")
 
     def branch(position: int, taken: bool) -> None:
         block = operator.blocks[position]
@@ -38,7 +39,7 @@ def _cond(w: FunctionWriter, operator: Operator) -> None:
 
     def start(position: int) -> None:
         if forward is not None:
-            values = w.saved.get(forward.blocks[position], ())
+            values = w.kept_of(forward.blocks[position])
             if values:
                 w.depth += 1
                 w.unpack(values, f"{w.name(operator.attrs['record'])}[1:]")
@@ -46,7 +47,7 @@ def _cond(w: FunctionWriter, operator: Operator) -> None:
 
     w.line(f"if {w.name(operator.inputs[0])}:", operator)
     branch(0, True)
-    if orelse.operators or operator.outputs or keep or (forward and w.saved.get(forward.blocks[1])):
+    if orelse.operators or operator.outputs or keep or (forward and w.kept_of(forward.blocks[1])):
         w.line("else:")
         branch(1, False)
 
@@ -69,7 +70,7 @@ def _while(w: FunctionWriter, operator: Operator) -> None:
     w.block(body)
     if keep:
         assert record is not None
-        w.line(f"{w.name(record)}.append({w.pack(w.saved.get(body, ()))})")
+        w.line(f"{w.name(record)}.append({w.pack(w.kept_of(body))})")
     w.bindings(body.inputs, body.outputs)
     w.depth -= 1
     w.bindings(operator.outputs, body.inputs)
@@ -88,7 +89,7 @@ def _reversed_turns(w: FunctionWriter, operator: Operator) -> None:
         w.line(f"for {turn} in reversed({turns}):", operator)
     w.depth += 1
     before = len(w.source.lines)
-    w.unpack(w.saved.get(forward.blocks[1], ()), turn)
+    w.unpack(w.kept_of(forward.blocks[1]), turn)
     w.given[block] = ()
     w.block(block)
     w.bindings(block.inputs, block.outputs)
@@ -98,9 +99,21 @@ def _reversed_turns(w: FunctionWriter, operator: Operator) -> None:
     w.bindings(operator.outputs, block.inputs)
 
 
+# Functions of Python objects that are written as what they are.
+_SIGNS: dict[Any, str] = {
+    python_operator.add: "+", python_operator.sub: "-", python_operator.mul: "*",
+    python_operator.lt: "<", python_operator.le: "<=", python_operator.gt: ">", python_operator.ge: ">=",
+    python_operator.eq: "==", python_operator.ne: "!=",
+}
+
+
 def _python(w: FunctionWriter, operator: Operator) -> None:
     function, args, kwargs = operator.attrs["call"]
     parts = [w.expression(arg) for arg in args]
+    sign = _SIGNS.get(function) if isinstance(function, BuiltinFunctionType) else None
+    if sign is not None and len(parts) == 2 and not operator.effect:
+        w.assign(operator, f"{parts[0]} {sign} {parts[1]}")
+        return
     parts += [f"{name}={w.expression(value)}" for name, value in kwargs.items()]
     called = w.name(function) if isinstance(function, Value) else w.bind(function, getattr(function, "__name__", "f"))
     if operator.effect and not _is_own(function):
@@ -111,8 +124,9 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
 
 def _is_own(function: Any) -> bool:
     """True for functions of d2s itself, which compute without NumPy or call the user's code by `outside`."""
-    return getattr(function, "__module__", "").startswith("d2s.operators.") if isinstance(function, FunctionType) else (
-        isinstance(function, type))
+    if isinstance(function, FunctionType):
+        return getattr(function, "__module__", "").startswith("d2s.operators.")
+    return isinstance(function, type) or getattr(function, "computes_nothing", False) is True
 
 
 def _py_func(w: FunctionWriter, operator: Operator) -> None:
@@ -155,6 +169,7 @@ def _backward(w: FunctionWriter, operator: Operator) -> None:
 
 def _return(w: FunctionWriter, operator: Operator) -> None:
     _save(w, "if not run.released: " if w.runs_backward else "")
+    w.give_buffers()
     w.line(f"return {w.expression(operator.attrs['result'])}", operator)
 
 
@@ -219,6 +234,35 @@ def _call_hooks(w: FunctionWriter, operator: Operator) -> None:
         operator,
         f"run.call_hooks(walk, {w.name(operator.inputs[0])}, {point}, {attrs['output']})",
     )
+    w.check_order(w.name(operator.outputs[0]))
+
+
+def _hooked(w: FunctionWriter, operator: Operator) -> None:
+    gradient, point = map(w.name, operator.inputs)
+    w.assign(operator, f"run.hooked({gradient}, {point})")
+    w.check_order(w.name(operator.outputs[0]))
+
+
+def _start_sum(w: FunctionWriter, operator: Operator) -> None:
+    edge = operator.attrs["edge"]
+    w.sums[edge] = w.fresh(f"sum_{edge}")
+    w.line(f"{w.sums[edge]} = None", operator)
+
+
+def _add_to_sum(w: FunctionWriter, operator: Operator) -> None:
+    total, name = w.sums[operator.attrs["edge"]], w.name(operator.inputs[0])
+    guard = "" if operator.attrs["certain"] else f"if {name} is not None: "
+    w.line(f"{guard}{total} = {name} if {total} is None else np.add({total}, {name})", operator)
+
+
+def _finish(w: FunctionWriter, operator: Operator) -> None:
+    edge, name = operator.attrs["edge"], operator.attrs["name"]
+    if operator.inputs:
+        w.line(f"run.finish_leaf({edge}, {w.name(operator.inputs[0])})  # {name}", operator)
+    else:
+        total = w.sums[edge]
+        w.line(f"if {total} is not None: run.finish_leaf({edge}, {total})  # {name}", operator)
+        w.line(f"del {total}")
 
 
 WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
@@ -238,7 +282,7 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "replace": _plain("{1}"),
     "leaf": _plain("run.leaf({0})"),
     "size": _plain("{0}.shape[{axis}]"),
-    "item": _plain("{0}.item(*{index})"),
+    "item": lambda w, o: w.assign(o, f"{w.name(o.inputs[0])}.item({', '.join(map(w.expression, o.attrs['index']))})"),
     "array_of": _plain("np.asarray({0})"),
     "to_array": _plain("{dtype}.type({0})"),
     "check_bound": _check_bound,
@@ -260,4 +304,8 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "arrived": _arrived,
     "contributed": _contributed,
     "call_hooks": _call_hooks,
+    "start_sum": _start_sum,
+    "add_to_sum": _add_to_sum,
+    "finish": _finish,
+    "hooked": _hooked,
 }

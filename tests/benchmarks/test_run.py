@@ -59,3 +59,14 @@ def test_workloads_say_what_they_are(name):
     assert workload.name == name
     assert workload.about
     assert all(array.dtype == "float32" for array in workload.params.values())
+
+
+def test_growth_is_measured_and_shown() -> None:
+    from benchmarks import growth
+
+    rows = growth.measured(growth.mlp, (1, 2)) + growth.measured(growth.recurrent, (2,))
+    assert [size for size, *_ in rows] == [1, 2, 2]
+    assert all(value > 0 for row in rows for value in row)
+    text = growth.table("layers", rows)
+    assert "of proportional" in text
+    assert len(text.splitlines()) == 4

@@ -340,7 +340,9 @@ def test_explain_says_what_changed() -> None:
 def test_explain_says_what_python_needs() -> None:
     f = d2s.to_static(compares)
     traces(f, *((ones(n),) for n in (2, 3)))
-    assert f.explain().endswith("needed by Python, so each value has its own Program: size 0 of argument x")
+    lines = f.explain().splitlines()
+    assert lines[3] == "needed by Python, so each value has its own Program: size 0 of argument x"
+    assert lines[4] == "Program 1, used last"
 
 
 def test_the_cache_is_bounded() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from d2s.static import passes
+from d2s.static.passes import buffers
 from tests.corpus.register import number
 from tests.modes import programs
 from tests.modes.harness import Leaf, assert_same
@@ -64,3 +67,32 @@ def test_values_handed_on_from_turn_to_turn(text, kind):
     assert_same(lambda: programs.load(text), calls(kind), exact=False)
 
 
+
+
+@relaxed
+@given(text=programs.steps(), kind=st.sampled_from(["tensor", "python"]), planned=st.booleans())
+def test_whole_steps(text, kind, planned):
+    """Backward inside of the function; with `planned`, also the smallest arrays are written into buffers."""
+    note(text)
+    with pytest.MonkeyPatch.context() as patched:
+        if planned:
+            patched.setattr(buffers, "SMALLEST", 1)
+        assert_same(lambda: programs.load(text), calls(kind)[:2], backwards=0)
+
+
+@relaxed
+@given(text=programs.functions(depth=1), kind=st.sampled_from(["tensor", "python"]))
+def test_with_buffers_for_the_smallest_arrays(text, kind):
+    note(text)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(buffers, "SMALLEST", 1)
+        assert_same(lambda: programs.load(text), calls(kind))
+
+
+@relaxed
+@given(text=programs.steps(), off=st.sets(st.sampled_from([name for name, _ in passes.PIPELINE]), min_size=1))
+def test_any_passes_left_out(text, off):
+    note(text)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(passes, "disabled", off)
+        assert_same(lambda: programs.load(text), calls("tensor")[:2], backwards=0)

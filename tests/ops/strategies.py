@@ -686,6 +686,18 @@ def _standardize_gradient(draw: Draw) -> Case:
     return Case([reals(draw, shape), reals(draw, shape)], attrs)
 
 
+@case_of("standardize_parts")
+def _standardize_parts(draw: Draw) -> Case:
+    return _standardize(draw)
+
+
+@case_of("standardize_rest")
+def _standardize_rest(draw: Draw) -> Case:
+    shape, attrs = _standardized(draw)
+    scale = tuple(1 if axis in attrs["axis"] else size for axis, size in enumerate(shape))
+    return Case([reals(draw, shape), reals(draw, shape), reals(draw, scale)], attrs)
+
+
 def _labels(draw: Draw, rows: tuple[int, ...]) -> Any:
     labels = integers_below(draw, 3, rows)
     if labels.size and draw(st.booleans()):
@@ -703,6 +715,19 @@ def _cross_entropy(draw: Draw) -> Case:
 def _softmax_minus_label(draw: Draw) -> Case:
     rows = draw(shapes(max_dims=2))
     return Case([reals(draw, rows), reals(draw, (*rows, 3)), _labels(draw, rows)], {"ignore_index": -100})
+
+
+@case_of("cross_entropy_parts")
+def _cross_entropy_parts(draw: Draw) -> Case:
+    return _cross_entropy(draw)
+
+
+@case_of("cross_entropy_rest")
+def _cross_entropy_rest(draw: Draw) -> Case:
+    rows = draw(shapes(max_dims=2))
+    label = integers_below(draw, 3, rows)
+    total = reals(draw, rows, 1.0, 3.0)
+    return Case([reals(draw, rows), total, reals(draw, (*rows, 3)), total, label, label > 0], {"ignore_index": -100})
 
 
 # --- creation and chance -------------------------------------------------------------------------------------------

@@ -101,11 +101,16 @@ def test_infer_with_unknown_sizes(op: Op, data: Any) -> None:
 @given(data=st.data())
 def test_template_computes_what_forward_does(op: Op, data: Any) -> None:
     case = data.draw(inputs_of(op.name))
-    assert op.template is not None
     names = {f"x{index}": arg for index, arg in enumerate(case.args)}
+    pattern = op.expression([spec_of(np.asarray(arg)) for arg in case.args], case.attrs)
+    if pattern is None:
+        return
     with np.errstate(all="ignore"):
-        by_template = eval(op.template.format(*names), {"np": np, **names})
-    np.testing.assert_array_equal(by_template, compute(op, case)[0], strict=False)
+        by_template = eval(pattern.format(*names), {"np": np, **names})
+    parts = by_template if isinstance(by_template, tuple) else (by_template,)
+    for part, expected in zip(parts, compute(op, case), strict=True):
+        assert np.asarray(part).dtype == expected.dtype
+        assert np.asarray(part).tobytes() == expected.tobytes()
 
 
 def test_check_gradients_notices_a_wrong_rule(fresh_op_table: dict[str, object]) -> None:
@@ -127,3 +132,51 @@ def test_check_gradients_notices_a_wrong_second_rule(fresh_op_table: dict[str, o
     cube.vjp(lambda g, out, x: g * (x * x * 3).detach())
     with pytest.raises(AssertionError, match="second gradient of cube is wrong"):
         check_gradients(cube, [np.full(3, 2.0)], {})
+
+
+@parametrize([op for op in OPS if op.shared is not None])
+@given(data=st.data())
+def test_a_gradient_from_shared_parts_is_the_same_to_the_bit(op: Op, data: Any) -> None:
+    case = data.draw(inputs_of(op.name))
+    assert op.shared is not None
+    with np.errstate(all="ignore"):
+        result = np.asarray(op.forward(*case.args, **case.attrs))
+        g = np.linspace(-1, 2, result.size).reshape(result.shape)
+        parts = op.shared.parts.forward(*case.args, **case.attrs)
+        assert parts[0].tobytes() == result.tobytes()
+        expected = op.shared.gradient.forward(g, *case.args, **case.attrs)
+        assert op.shared.rest.forward(g, *parts, **case.attrs).tobytes() == expected.tobytes()
+
+
+@parametrize([op for op in OPS if op.is_fresh or op.in_order])
+@given(data=st.data())
+def test_memory_of_results_is_as_declared(op: Op, data: Any) -> None:
+    """Results share no memory, are contiguous if the inputs are, and are the same bits when written elsewhere."""
+    case = data.draw(inputs_of(op.name))
+    args = [np.ascontiguousarray(arg) if isinstance(arg, np.ndarray) and arg.ndim else arg for arg in case.args]
+    with np.errstate(all="ignore"):
+        expected = op.forward(*args, **case.attrs)
+        if op.out is not None and isinstance(expected, tuple):
+            # `out` is for the first of several results.
+            more = {"scratch": tuple(np.empty_like(expected[0]) for _ in range(op.scratch))} if op.scratch else {}
+            out = np.empty_like(expected[0])
+            found = op.forward(*args, **case.attrs, out=out, **more)
+            assert found[0] is out
+            assert [part.tobytes() for part in found] == [part.tobytes() for part in expected]
+            return
+        if op.is_fresh and isinstance(expected, np.ndarray):
+            assert not any(np.shares_memory(expected, arg) for arg in args if isinstance(arg, np.ndarray))
+        if op.in_order and isinstance(expected, np.ndarray):
+            assert expected.flags.c_contiguous
+        if op.out is None or not isinstance(expected, np.ndarray):
+            return
+        more = {"scratch": tuple(np.empty_like(expected) for _ in range(op.scratch))} if op.scratch else {}
+        out = np.empty_like(expected)
+        assert op.forward(*args, **case.attrs, out=out, **more) is out or op.name == "matmul"
+        assert out.tobytes() == expected.tobytes()
+        if op.out == "in place":
+            for index, arg in enumerate(args):
+                if isinstance(arg, np.ndarray) and (arg.shape, arg.dtype) == (expected.shape, expected.dtype):
+                    copies = [np.array(other) if isinstance(other, np.ndarray) else other for other in args]
+                    op.forward(*copies, **case.attrs, out=copies[index], **more)
+                    assert copies[index].tobytes() == expected.tobytes()

@@ -1,0 +1,47 @@
+"""What was made of a static function, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from d2s.jit.concrete import ConcreteProgram
+from d2s.static.executor import Compiled
+
+
+def explained(programs: list[ConcreteProgram]) -> list[str]:
+    """
+    What the Programs of a function are and what was done to them before they were compiled.
+
+    Parameters
+    ----------
+    programs : list of ConcreteProgram
+        The one used last comes first.
+
+    Returns
+    -------
+    list of str
+        Lines: for each Program its inputs, whether it runs as one function with its backward or as two, and for each of
+        these what every pass did and which buffers it keeps.
+    """
+    lines = []
+    for number, program in enumerate(programs, 1):
+        lines.append(f"Program {number}, {'used last' if number == 1 else 'used before'}")
+        lines += [f"  {line}" for line in _of_program(program.traced.compiled)]
+    return lines
+
+
+def _of_program(compiled: Compiled) -> Iterator[str]:
+    values = compiled.program.inputs
+    inputs = ", ".join(f"{value.name}: {value.spec if value.is_tensor else 'object'}" for value in values)
+    yield f"inputs {inputs}" if inputs else "no inputs"
+    if compiled.step is not None:
+        yield "forward and backward run as one function"
+    elif any(operator.kind == "backward" for operator in compiled.program.all_operators()):
+        yield "backward goes by the walk of eager mode: something could be seen between its operators"
+    for name, part in compiled.parts.items():
+        yield f"{name}"
+        changes = [report for report in part.passes if report.changed]
+        yield from (f"  {report}" for report in changes)
+        if not changes:
+            yield "  passes: nothing to do"
+        yield f"  buffers: {part.buffers}" if part.buffers.specs else "  buffers: none"

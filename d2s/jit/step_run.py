@@ -1,0 +1,89 @@
+"""One run of a whole step: forward, backward and what follows, in one function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from d2s.core.hooks import HookList
+from d2s.core.interpreter import set_grad_mode
+from d2s.eager.tape import InteriorNode, LeafNode
+from d2s.eager.tensor import Tensor
+from d2s.eager.walk import Walk, add_array
+from d2s.jit.run_program import CallNode
+from d2s.static.executor import Compiled, StepFunction
+from d2s.static.numeric_errors import outside
+
+
+def step_run(compiled: Compiled, step: StepFunction, tensors: Sequence[Any]) -> StepRun | None:
+    """A run of `step`, or None if the gradients of these tensors have to go by the walk."""
+    leaves = []
+    for position in compiled.edge_positions:
+        tensor = tensors[position]
+        if tensor._node is not None:
+            return None
+        leaf = tensor._leaf or tensor.graph_edge()[0]
+        if step.sees_no_hooks and (leaf.hooks is not None or leaf.reduce_hooks is not None):
+            return None
+        leaves.append(leaf)
+    if len(set(leaves)) != len(leaves):
+        # Two names of one tensor: only the walk knows which contribution is the last one.
+        return None
+    run = StepRun(compiled, tensors, leaves)
+    if step.checks_versions:
+        run.versions = [tensor.version for tensor in tensors]
+    return run
+
+
+class StepRun(CallNode):
+    """A run whose backward is part of it: for the walk it is used up from the beginning."""
+
+    __slots__ = ("leaves",)
+
+    def __init__(self, compiled: Compiled, tensors: Sequence[Any], leaves: list[LeafNode]) -> None:
+        InteriorNode.__init__(self, [(leaf, 0) for leaf in leaves], compiled.output_specs)
+        self.compiled = compiled
+        self.tensors = tensors
+        self.leaves = leaves
+        self.saved = ()
+        self.tape = self.reached = None
+        self.given = 0
+        self.made = {}
+        self.released = True
+
+    def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
+        """The Tensor object of a value, joined to this run if it can be differentiated."""
+        if hooks is None and number is not None and not stop_gradient and self.compiled.sizes_are_known:
+            array = data if type(data) is np.ndarray else np.asarray(data)
+            return Tensor(array, False, self, number)
+        self.specs = list(self.specs)
+        return super().tensor(data, number, stop_gradient, hooks)
+
+    def note_write(self, tensor: Tensor, index: int) -> None:
+        """Nothing reads its values any more."""
+
+    def finish_leaf(self, number: int, grad: Any) -> None:
+        """The gradient of a leaf is complete."""
+        leaf = self.leaves[number]
+        array = grad if type(grad) is np.ndarray else np.asarray(grad)
+        if leaf.hooks is None and leaf.reduce_hooks is None:
+            add_array(leaf, array)
+        else:
+            outside(_without_grad, Walk().complete, leaf, Tensor(array))
+
+    def hooked(self, grad: Any, point: Any) -> Any:
+        """The gradient of a value after its hooks."""
+        if grad is None or not isinstance(point, HookList) or not point:
+            return grad
+        return outside(_without_grad, Walk().hooked, point, Tensor(np.asarray(grad))).data
+
+
+def _without_grad(function: Any, *args: Any) -> Any:
+    """Call `function` as the walk calls hooks: with grad mode off."""
+    before = set_grad_mode(False)
+    try:
+        return function(*args)
+    finally:
+        set_grad_mode(before)

@@ -1,0 +1,214 @@
+"""A training step as one Program: the backward that `loss.backward()` asks for, put in its place.
+
+Where a static function calls `backward()` on a value that it has computed, nothing can be seen between the operators
+of that backward but gradient hooks and the gradients of leaves.  So its Program is derived at once and stands where
+the call was: saved values are plain values of the same function, gradients of the leaves are summed here, and each
+leaf is finished at the place where the walk of eager mode finishes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from d2s.core.op import OP_TABLE
+from d2s.static.backward import BackwardPlan
+from d2s.static.program import Block, Names, Operator, Program, Value, all_values, map_values, values_in, walk_operators
+
+# In the forward part: what would need a gradient rule that runs the user's code, or is a leaf of the run itself.
+_REFUSED_BEFORE = frozenset({"leaf", "py_layer", "py_func"})
+# In the backward part: what reports an error, or runs the user's code at a place where more can be seen.
+_REFUSED_AFTER = frozenset({
+    "py_func", "py_layer", "py_layer_backward", "accumulate_leaf", "check_output",
+    "modified_in_place",
+})
+
+
+@dataclasses.dataclass(frozen=True)
+class WholeStep:
+    """A step as one Program.
+
+    Attributes
+    ----------
+    program : Program
+    plan : BackwardPlan
+        What was put in.
+    sees_no_hooks : bool
+        True if it may run only while no leaf has hooks: which contribution to a leaf is the last one is not known
+        before the run.
+    """
+
+    program: Program
+    plan: BackwardPlan
+    sees_no_hooks: bool
+
+
+def loss_of(program: Program) -> int | None:
+    """The number of the output that the only `backward` of `program` starts from, if it can be put in place."""
+    found = [operator for operator in program.all_operators() if operator.kind == "backward"]
+    if len(found) != 1 or found[0] not in program.operators:
+        return None
+    before = program.operators[: program.operators.index(found[0])]
+    tensor, *options = found[0].attrs["call"]
+    if options != [None, False]:
+        return None
+    made = next((operator for operator in before if tensor in operator.outputs), None)
+    if made is None or made.kind != "materialise" or made.inputs[0] not in program.outputs:
+        return None
+    loss = made.inputs[0]
+    # A value that control flow has chosen may be a Tensor of the caller.
+    if not any(loss in operator.outputs and operator.op is not None for operator in before):
+        return None
+    if loss.spec is None or not loss.spec.is_static or math.prod(loss.spec.shape) != 1:  # type: ignore[arg-type]
+        return None
+    outer = set(program.inputs)
+    for operator in _inside(before):
+        if operator.kind in _REFUSED_BEFORE:
+            return None
+        if operator.kind == "materialise" and operator is not made:
+            value = operator.inputs[0]
+            if not value.stop_gradient and value not in outer:
+                return None
+    # Nothing of the user's may run while the loss is there and its gradient is not.
+    if any(operator.effect for operator in before[before.index(made) :]):
+        return None
+    return program.outputs.index(loss)
+
+
+def whole_step(program: Program, edges: Sequence[Value], plan: BackwardPlan) -> WholeStep | None:
+    """`program` with the backward `plan` in place of its `backward`, or None if that could be noticed."""
+    backward = plan.program
+    if any(operator.kind in _REFUSED_AFTER for operator in backward.all_operators()):
+        return None
+    place = next(i for i, operator in enumerate(program.operators) if operator.kind == "backward")
+    conditional = bool(plan.conditional)
+    if conditional and any(
+        operator.kind in ("register_hook", "hook_point") for operator in program.all_operators()
+    ):
+        return None
+    loss = program.outputs[plan.reached[0]]
+    assert loss.spec is not None
+    seed = Value(
+        f"{loss.name}@GRAD", loss.spec, constant=np.ones(loss.spec.shape, loss.spec.dtype),
+        is_constant=True)
+    inlined = _Inlined(program, edges, plan, seed, program.operators[:place])
+    operators = [*program.operators[:place], *inlined.operators(), *program.operators[place + 1 :]]
+    whole = Program(program.name, Block(program.inputs, operators, ()))
+    return WholeStep(whole, plan, conditional)
+
+
+class _Inlined:
+    """The operators of a backward Program as operators of the Program that it was derived from."""
+
+    def __init__(
+        self, program: Program, edges: Sequence[Value], plan: BackwardPlan, seed: Value, before: list[Operator],
+    ) -> None:
+        self.plan = plan
+        self.edges = edges
+        self.names = Names()
+        for value in all_values(program):
+            self.names.fresh(value.name)
+        self.values: dict[Value, Value] = dict(zip(plan.program.inputs, (seed,), strict=True))
+        self.nested = {
+            operator.attrs["edge"]
+            for outer in plan.program.operators for block in outer.blocks for operator in walk_operators(block)
+            if operator.kind == "accumulate"
+        } | {operator.attrs["edge"] for operator in plan.program.operators
+             if operator.kind == "accumulate" and not operator.attrs["certain"]}
+        self.sums: dict[int, Value] = {}
+        # Whether code that is not generated can have run since the beginning.
+        self.seen = any(operator.kind == "python" and operator.effect for operator in _inside(before))
+
+    def operators(self) -> list[Operator]:
+        """The operators, with a sum for each edge."""
+        found = [
+            Operator("start_sum", (), (), {"edge": edge}, effect=True) for edge in sorted(self.nested)]
+        found += self.block(self.plan.program.operators)
+        # Of these the last contribution is known only now.
+        found += [self.finish(edge, None) for edge in self.plan.conditional]
+        return found
+
+    def value(self, value: Value) -> Value:
+        return self.values.get(value, value)
+
+    def defined(self, value: Value) -> Value:
+        """The value that stands for one of the backward Program, under a name that is free here."""
+        name = self.names.fresh(value.name)
+        new = value if name == value.name else dataclasses.replace(value, name=name)
+        self.values[value] = new
+        return new
+
+    def block(self, operators: list[Operator]) -> list[Operator]:
+        return [new for operator in operators for new in self.operator(operator)]
+
+    def operator(self, operator: Operator) -> Iterator[Operator]:
+        """What stands for one operator."""
+        kind, attrs = operator.kind, operator.attrs
+        if kind == "accumulate":
+            yield from self.accumulate(attrs["edge"], self.value(operator.inputs[0]), operator)
+        elif kind == "arrived":
+            edge = attrs["edge"]
+            if edge in self.nested:
+                yield self.finish(edge, None)
+            elif edge in self.sums:
+                yield self.finish(edge, self.sums[edge])
+        elif kind == "contributed":
+            return
+        elif kind == "call_hooks" and len(operator.inputs) == 1:
+            # No hook can have been registered on a Tensor that nobody has seen.
+            self.values[operator.outputs[0]] = self.value(operator.inputs[0])
+        elif kind == "call_hooks":
+            given, point = map(self.value, operator.inputs)
+            yield Operator("hooked", (given, point), (self.defined(operator.outputs[0]),), {}, effect=True,
+                           location=operator.location)
+            self.seen = True
+        elif kind == "check_input":
+            if self.seen:
+                yield Operator(kind, (), (), dict(attrs), effect=True, location=operator.location)
+        else:
+            yield self.copy(operator)
+
+    def copy(self, operator: Operator) -> Operator:
+        """The operator on the values that stand for its own."""
+        attrs = operator.attrs
+        if next(values_in(attrs), None) is not None:
+            attrs = map_values(attrs, self.value)
+        inputs = tuple(map(self.value, operator.inputs))
+        blocks = []
+        for block in operator.blocks:
+            given = tuple(map(self.defined, block.inputs))
+            inner = self.block(block.operators)
+            blocks.append(Block(given, inner, tuple(map(self.value, block.outputs))))
+        outputs = tuple(map(self.defined, operator.outputs))
+        return Operator(operator.kind, inputs, outputs, attrs, operator.op, operator.effect, tuple(blocks),
+                        operator.location, operator.record, operator.several)
+
+    def accumulate(self, edge: int, value: Value, operator: Operator) -> Iterator[Operator]:
+        """Add one contribution to the sum of an edge."""
+        if edge in self.nested:
+            attrs = {"edge": edge, "certain": operator.attrs["certain"]}
+            yield Operator("add_to_sum", (value,), (), attrs, effect=True, location=operator.location)
+            return
+        before = self.sums.get(edge)
+        if before is None:
+            self.sums[edge] = value
+            return
+        name = self.names.fresh(f"{operator.attrs['name']}@GRAD")
+        total = self.sums[edge] = Value(name, value.spec)
+        yield Operator("add", (before, value), (total,), {}, OP_TABLE["add"], location=operator.location)
+
+    def finish(self, edge: int, value: Value | None) -> Operator:
+        """The gradient of a leaf is complete."""
+        self.seen = True
+        name = self.edges[edge].name
+        return Operator("finish", () if value is None else (value,), (), {"edge": edge, "name": name}, effect=True)
+
+
+def _inside(operators: list[Operator]) -> Iterator[Operator]:
+    for operator in operators:
+        yield operator
+        for block in operator.blocks:
+            yield from walk_operators(block)
