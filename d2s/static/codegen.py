@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 
 from d2s.core.op import Op
 from d2s.static.buffer_pool import BufferPool, is_in_order
-from d2s.static.passes.buffers import BufferPlan, plan_buffers
-from d2s.static.program import Block, Operator, Value, values_in
+from d2s.static.passes.buffers import BufferPlan, plan_buffers, size_of
+from d2s.static.program import Block, Operator, Value, values_in, walk_operators
 from d2s.static.runtime import RUNTIME
 from d2s.static.writers import INDENT, WRITERS
 
@@ -104,6 +105,8 @@ class FunctionWriter:
         self.pool = ""
         # Names of the sums of a whole step, by edge.
         self.sums: dict[int, str] = {}
+        # Those that are made of arrays that nobody else sees, so that they may be added up in place.
+        self.own_sums: frozenset[int] = frozenset()
         self.open_records: list[Callable[[], None]] = []
 
     # --- names and expressions ---------------------------------------------------------------------------------
@@ -336,6 +339,27 @@ def _pattern(op: Op, operator: Operator) -> str | None:
         return None
     specs = [value.spec for value in operator.inputs]
     return op.expression(specs, operator.attrs) if None not in specs else None  # type: ignore[arg-type]
+
+
+def _own_sums(block: Block) -> frozenset[int]:
+    """Edges of a whole step all of whose contributions are new arrays that nothing else reads."""
+    edges, shared = set[int](), set[int]()
+    uses = Counter[Value](value for operator in block.operators for value in _all_reads(operator))
+    uses.update(value for operator in walk_operators(block) for inner in operator.blocks for value in inner.outputs)
+    made = {value: operator for operator in walk_operators(block) for value in operator.outputs}
+    for operator in walk_operators(block):
+        if operator.kind == "add_to_sum":
+            value, edge = operator.inputs[0], operator.attrs["edge"]
+            maker = made.get(value)
+            edges.add(edge)
+            if uses[value] != 1 or maker is None or maker.op is None or not maker.op.is_fresh or not _is_large(value):
+                shared.add(edge)
+    return frozenset(edges - shared)
+
+
+def _is_large(value: Value) -> bool:
+    """True for arrays on which memory costs more than a look at it."""
+    return value.spec is not None and value.spec.is_static and size_of(value.spec) >= 1 << 12
 
 
 def _is_one_call(pattern: str) -> bool:

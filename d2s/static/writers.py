@@ -252,7 +252,9 @@ def _start_sum(w: FunctionWriter, operator: Operator) -> None:
 def _add_to_sum(w: FunctionWriter, operator: Operator) -> None:
     total, name = w.sums[operator.attrs["edge"]], w.name(operator.inputs[0])
     guard = "" if operator.attrs["certain"] else f"if {name} is not None: "
-    w.line(f"{guard}{total} = {name} if {total} is None else np.add({total}, {name})", operator)
+    # In place, where the sum lies in memory as a new one would.
+    more = f", out={total} if {total}.flags.c_contiguous else None" if operator.attrs["edge"] in w.own_sums else ""
+    w.line(f"{guard}{total} = {name} if {total} is None else np.add({total}, {name}{more})", operator)
 
 
 def _finish(w: FunctionWriter, operator: Operator) -> None:
