@@ -180,3 +180,20 @@ def test_memory_of_results_is_as_declared(op: Op, data: Any) -> None:
                     copies = [np.array(other) if isinstance(other, np.ndarray) else other for other in args]
                     op.forward(*copies, **case.attrs, out=copies[index], **more)
                     assert copies[index].tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("transpose_y", [False, True])
+@pytest.mark.parametrize("shape", [(4, 3), (2, 4, 3), (5, 2, 4, 3)])
+def test_products_with_a_matrix_are_contiguous(shape: tuple[int, ...], transpose_y: bool, order: Any) -> None:
+    r = np.random.default_rng(0)
+    x = np.asarray(r.standard_normal(shape), order=order)
+    y = np.asarray(r.standard_normal((6, 3) if transpose_y else (3, 6)), order=order)
+    for left in (x, x[..., ::-1], x.transpose().copy().transpose()):
+        result = OP_TABLE["matmul"].forward(left, y, transpose_y=transpose_y)
+        assert result.flags.c_contiguous
+        out = np.empty_like(result)
+        OP_TABLE["matmul"].forward(left, y, transpose_y=transpose_y, out=out)
+        assert out.tobytes() == result.tobytes()
+    if len(shape) == 2:
+        assert OP_TABLE["matmul"].forward(x, x, transpose_x=True).flags.c_contiguous

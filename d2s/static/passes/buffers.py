@@ -20,7 +20,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.static.program import Block, Operator, Value, values_in, walk_operators
 
@@ -150,7 +149,7 @@ class _Planner:
             return
         if all(self.is_regular(value) for value in tensors) and next(values_in(operator.attrs), None) is None:
             self.regular.update(operator.outputs)
-        if (op.in_order and all(self.is_contiguous(value) for value in tensors)) or _is_in_order(op, tensors):
+        if (op.in_order and all(self.is_contiguous(value) for value in tensors)) or _is_in_order(operator, tensors):
             self.regular.update(operator.outputs)
             self.contiguous.update(operator.outputs)
 
@@ -212,13 +211,17 @@ class _Planner:
         return None
 
 
-def _is_in_order(op: Op, tensors: Sequence[Value]) -> bool:
+def _is_in_order(operator: Operator, tensors: Sequence[Value]) -> bool:
     """True for results that look contiguous however the inputs lie in memory."""
     dimensions = [value.spec.ndim for value in tensors if value.spec is not None]
-    if op.name == "spread":
+    if operator.kind == "spread":
         # One number everywhere: it leaves the order to the other operand.
         return dimensions == [0]
-    return op.name == "matmul" and max(dimensions) <= 2
+    if operator.kind != "matmul" or len(dimensions) != 2:
+        return False
+    # The product of two matrices; of more rows than a matrix has, it is computed as one.
+    left, right = dimensions
+    return max(left, right) <= 2 or (right == 2 and not operator.attrs.get("transpose_x"))
 
 
 def _read_inside(block: Block) -> set[Value]:
