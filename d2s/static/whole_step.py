@@ -20,10 +20,10 @@ from d2s.static.program import Block, Names, Operator, Program, Value, all_value
 
 # In the forward part: what would need a gradient rule that runs the user's code, or is a leaf of the run itself.
 _REFUSED_BEFORE = frozenset({"leaf", "py_layer", "py_func"})
-# In the backward part: what reports an error, or runs the user's code at a place where more can be seen.
-_REFUSED_AFTER = frozenset({
-    "py_func", "py_layer", "py_layer_backward", "accumulate_leaf", "check_output",
-    "modified_in_place",
+# What may be in the backward part beside ops; the rest reports an error, or runs the user's code where more can be seen.
+_ALLOWED_AFTER = frozenset({
+    "cond", "reversed_turns", "branch_of", "has_turns", "is_first_turn", "is_present", "zeros_like", "or_zeros",
+    "add_present", "size", "accumulate", "arrived", "contributed", "call_hooks", "check_input",
 })
 
 
@@ -81,7 +81,7 @@ def loss_of(program: Program) -> int | None:
 def whole_step(program: Program, edges: Sequence[Value], plan: BackwardPlan) -> WholeStep | None:
     """`program` with the backward `plan` in place of its `backward`, or None if that could be noticed."""
     backward = plan.program
-    if any(operator.kind in _REFUSED_AFTER for operator in backward.all_operators()):
+    if any(operator.op is None and operator.kind not in _ALLOWED_AFTER for operator in backward.all_operators()):
         return None
     place = next(i for i, operator in enumerate(program.operators) if operator.kind == "backward")
     conditional = bool(plan.conditional)

@@ -35,7 +35,7 @@ def traced(text):
         static(*arguments)
     compiled = static.concrete_program.traced.compiled
     if compiled.step is not None:
-        return whole_step(compiled.program, compiled.edges, compiled.backward_plan((0,), None, ())).program
+        return whole_step(compiled.program, compiled.edges, compiled._whole_plan).program
     return dataclasses.replace(compiled.program, backward=None)
 
 
