@@ -20,7 +20,7 @@ from d2s.static.program import Block, Names, Operator, Program, Value, all_value
 
 # In the forward part: what would need a gradient rule that runs the user's code, or is a leaf of the run itself.
 _REFUSED_BEFORE = frozenset({"leaf", "py_layer", "py_func"})
-# What may be in the backward part beside ops; the rest reports an error, or runs the user's code where more can be seen.
+# What may be in the backward part beside ops; the rest reports an error, or runs user code where more can be seen.
 _ALLOWED_AFTER = frozenset({
     "cond", "reversed_turns", "branch_of", "has_turns", "is_first_turn", "is_present", "zeros_like", "or_zeros",
     "add_present", "size", "accumulate", "arrived", "contributed", "call_hooks", "check_input",

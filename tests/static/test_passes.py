@@ -132,6 +132,17 @@ def test_simplified_to_the_bit(value):
         assert eager.numpy().tobytes() == static.numpy().tobytes()
 
 
+def test_a_result_is_a_tensor_of_its_own_also_if_nothing_was_computed():
+    def f(x):
+        return x * 1.0, x / 1.0, x * 1.0, d2s.ones([3]) * 2.0, d2s.ones([3]) * 2.0
+
+    for stop_gradient in (True, False):
+        x = d2s.to_tensor([1.0, 2.0, 3.0], stop_gradient=stop_gradient)
+        static = d2s.to_static(f)
+        results = [x, *static(x), *static(x)]
+        assert len(set(map(id, results))) == len(results)
+
+
 def test_equal_numbers_of_other_types_are_not_merged():
     def f(x):
         return x.astype("int64") * 2 + x.astype("int64"), (x * 0.0, x * -0.0), x.sum(0), x.sum(0, keepdim=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.spec import spec_of
-from d2s.static.passes.rewriting import Rewriter, pure_op
+from d2s.static.passes.rewriting import Rewriter, pure_op, themselves
 from d2s.static.program import Operator, Program, Value, values_in
 
 # A larger result is made anew in each run: the Program would keep it for ever.
@@ -18,8 +18,10 @@ LARGEST = 1 << 20
 def run(program: Program, kept: frozenset[Value]) -> Program:
     """Replace results of pure ops on constants by constants."""
 
+    fixed = themselves(program, kept)
+
     def change(operator: Operator, rewriter: Rewriter) -> Operator | None:
-        found = None if any(value in kept for value in operator.outputs) else _folded(operator)
+        found = None if any(value in fixed for value in operator.outputs) else _folded(operator)
         if found is None:
             return operator
         rewriter.replace(operator.outputs[0], found)

@@ -6,23 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from d2s.static.passes.rewriting import Rewriter, pure_op, readers
+from d2s.static.passes.rewriting import Rewriter, pure_op, themselves
 from d2s.static.program import Block, Operator, Program, Value, values_in
-
-# Built-in operators for which a value is an array and not a Tensor with an identity and hooks.
-_ARRAYS_ONLY = frozenset({"finish", "add_to_sum", "accumulate", "is_present", "item", "size"})
-
 
 def run(program: Program, kept: frozenset[Value]) -> Program:
     """Let the first of equal pure operators stand for the others.
 
     Not for values that are kept, become Tensors, or have hooks: these are themselves.
     """
-    fixed = set(kept)
-    for value, operator in readers(program):
-        if operator is None or (operator.op is None and operator.kind not in _ARRAYS_ONLY):
-            fixed.add(value)
-    merger = _Merger(fixed)
+    merger = _Merger(themselves(program, kept))
     return merger.rewriter.program(program)
 
 

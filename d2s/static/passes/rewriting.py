@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from d2s.core.op import Op
 from d2s.static.program import Block, Operator, Program, Value, map_values, values_in
@@ -100,3 +100,16 @@ def readers(program: Program) -> Iterator[tuple[Value, Operator | None]]:
                 yield value, None
     for value in program.outputs:
         yield value, None
+
+
+# Built-in operators for which a value is an array and not a Tensor with an identity and hooks.
+_ARRAYS_ONLY = frozenset({"finish", "add_to_sum", "accumulate", "is_present", "item", "size"})
+
+
+def themselves(program: Program, kept: Iterable[Value]) -> set[Value]:
+    """Values for which no other may stand: they are kept, become Tensors, have hooks, or are given by a block."""
+    found = set(kept)
+    for value, operator in readers(program):
+        if operator is None or (operator.op is None and operator.kind not in _ARRAYS_ONLY):
+            found.add(value)
+    return found

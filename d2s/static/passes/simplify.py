@@ -9,7 +9,7 @@ import numpy as np
 
 from d2s.core.spec import TensorSpec
 from d2s.static.passes.fold_constants import is_uniform
-from d2s.static.passes.rewriting import Rewriter, pure_op, with_parts
+from d2s.static.passes.rewriting import Rewriter, pure_op, themselves, with_parts
 from d2s.static.program import Operator, Program, Value
 
 # The input that may be 1 (or 0), by op: then the result is the other input.
@@ -25,6 +25,7 @@ def run(program: Program, kept: frozenset[Value]) -> Program:
     """
     # The number that is everywhere in a value, for the results of `spread`.
     numbers: dict[Value, Value] = {}
+    fixed = themselves(program, kept)
 
     def change(operator: Operator, rewriter: Rewriter) -> Operator | None:
         op = pure_op(operator)
@@ -38,7 +39,7 @@ def run(program: Program, kept: frozenset[Value]) -> Program:
             return operator
         operator = _with_scalar(operator, numbers)
         same = _operand_that_is_the_result(operator)
-        if same is None or operator.outputs[0] in kept:
+        if same is None or operator.outputs[0] in fixed:
             return operator
         rewriter.replace(operator.outputs[0], same)
         return None
