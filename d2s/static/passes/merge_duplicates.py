@@ -9,6 +9,7 @@ import numpy as np
 from d2s.static.passes.rewriting import Rewriter, pure_op, themselves
 from d2s.static.program import Block, Operator, Program, Value, values_in
 
+
 def run(program: Program, kept: frozenset[Value]) -> Program:
     """Let the first of equal pure operators stand for the others.
 
