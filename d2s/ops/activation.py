@@ -25,7 +25,8 @@ tanh_op.vjp(lambda g, out, x: g * (1 - out * out))
 
 
 @define_op(
-    "sigmoid", kinds="fc", infer=require_floating("sigmoid"), saves=("out",), template="1 / (1 + np.exp(-{0}))", out="in place")
+    "sigmoid", kinds="fc", infer=require_floating("sigmoid"), saves=("out",),
+    template="1 / (1 + np.exp(-{0}))", out="in place")
 def sigmoid_op(x: Array, *, out: Array | None = None) -> Any:
     """1 / (1 + exp(-x)); where exp overflows to infinity the result is 0, as it should be."""
     if not x.ndim:

@@ -41,7 +41,8 @@ def _checked_labels(label: Array, classes: int, ignore_index: int) -> tuple[Arra
     return label, valid
 
 
-@define_op("softmax_cross_entropy", kinds="f", infer=_infer_cross_entropy, saves=("logits", "label"), fresh=True, in_order=True)
+@define_op("softmax_cross_entropy", kinds="f", infer=_infer_cross_entropy, saves=("logits", "label"),
+           fresh=True, in_order=True)
 def softmax_cross_entropy_op(logits: Array, label: Array, *, ignore_index: int) -> Array:
     """-log(softmax(logits)[label]) over the last axis; 0 where the label is `ignore_index`."""
     return _entropy_parts(logits, label, ignore_index)[0]

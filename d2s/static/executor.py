@@ -237,9 +237,8 @@ class Compiled:
     def _backward_function(self, plan: BackwardPlan) -> BackwardFunction:
         # The run keeps what the largest backward needs; a smaller one unpacks the same.
         block, forward, saved = plan.program.block, self.program.block, self.saved or plan.saved
-        if self.checks:
-            program, reports = plan.program, []
-        else:
+        program, reports = plan.program, list[PassReport]()
+        if not self.checks:
             program, reports = optimized(plan.program, forward=self.program)
         source, buffers = backward_source(
             "backward", program.block, forward, saved, self.program.outputs, self.tensors,
