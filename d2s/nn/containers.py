@@ -11,7 +11,7 @@ from d2s.nn.layer import Layer
 from d2s.nn.parameter import Parameter
 from d2s.nn.structure import STRUCTURE
 
-__all__ = ["LayerDict", "LayerList", "ParameterList", "Sequential"]
+__all__ = ["LayerDict", "LayerList", "ParameterDict", "ParameterList", "Sequential"]
 
 
 def _position(index: int, length: int, extra: int = 0) -> int:
@@ -197,3 +197,49 @@ class ParameterList(Layer):
         """Add a parameter at the end."""
         self.add_parameter(str(len(self)), parameter)
         return self
+
+    def extend(self, parameters: Iterable[Parameter]) -> ParameterList:
+        """Add several parameters at the end."""
+        for parameter in parameters:
+            self.append(parameter)
+        return self
+
+
+class ParameterDict(Layer):
+    """Parameters by name that are registered."""
+
+    def __init__(self, parameters: Mapping[str, Parameter] | Iterable[tuple[str, Parameter]] | None = None) -> None:
+        super().__init__()
+        self.update(parameters or {})
+
+    def __getitem__(self, key: str) -> Any:
+        return self._parameters[key]
+
+    def __setitem__(self, key: str, parameter: Parameter) -> None:
+        self.add_parameter(key, parameter)
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._parameters
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._parameters.keys()
+
+    def values(self) -> Iterable[Any]:
+        """The parameters."""
+        return self._parameters.values()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Names and parameters."""
+        return self._parameters.items()
+
+    def update(self, parameters: Mapping[str, Parameter] | Iterable[tuple[str, Parameter]]) -> None:
+        """Put parameters in, over those of the same names."""
+        for name, parameter in parameters.items() if isinstance(parameters, Mapping) else parameters:
+            self[name] = parameter

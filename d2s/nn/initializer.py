@@ -11,20 +11,25 @@ import numpy as np
 from d2s.core.arrays import as_array
 from d2s.core.spec import DType
 from d2s.eager.tensor import Tensor
-from d2s.errors import ArgumentError, ShapeError
+from d2s.errors import DTypeError, ShapeError
 from d2s.ops.random import generator
 
 __all__ = [
     "Assign",
+    "Bilinear",
     "Constant",
+    "Dirac",
     "Initializer",
     "KaimingNormal",
     "KaimingUniform",
     "Normal",
+    "Orthogonal",
+    "TruncatedNormal",
     "Uniform",
     "XavierNormal",
     "XavierUniform",
     "calculate_gain",
+    "set_global_initializer",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -61,7 +66,7 @@ class Assign(Initializer):
         When a parameter of another shape is made.
     """
 
-    def __init__(self, value: Tensor | Array | Sequence[Any]) -> None:
+    def __init__(self, value: Tensor | Array | Sequence[Any], name: str | None = None) -> None:
         self.value = as_array(value)
 
     def sample(self, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -73,7 +78,7 @@ class Assign(Initializer):
 class Normal(Initializer):
     """Normal distribution with mean `mean` and standard deviation `std`."""
 
-    def __init__(self, mean: float = 0.0, std: float = 1.0) -> None:
+    def __init__(self, mean: float = 0.0, std: float = 1.0, name: str | None = None) -> None:
         self.mean, self.std = mean, std
 
     def sample(self, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -83,7 +88,7 @@ class Normal(Initializer):
 class Uniform(Initializer):
     """Uniform distribution on ``[low, high)``."""
 
-    def __init__(self, low: float = -1.0, high: float = 1.0) -> None:
+    def __init__(self, low: float = -1.0, high: float = 1.0, name: str | None = None) -> None:
         self.low, self.high = low, high
 
     def sample(self, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -93,7 +98,9 @@ class Uniform(Initializer):
 class _Xavier(Initializer):
     """What the two Xavier initializers share: the scale ``gain * sqrt(2 / (fan_in + fan_out))``."""
 
-    def __init__(self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0) -> None:
+    def __init__(
+        self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0, name: str | None = None
+    ) -> None:
         self.fan_in, self.fan_out, self.gain = fan_in, fan_out, gain
 
     def std(self, shape: tuple[int, ...]) -> float:
@@ -129,7 +136,7 @@ class _Kaiming(Initializer):
         mode: str = "fan_in",
     ) -> None:
         if mode not in ("fan_in", "fan_out"):
-            raise ArgumentError(f"mode must be 'fan_in' or 'fan_out', got {mode!r}")
+            raise ValueError(f"mode must be 'fan_in' or 'fan_out', got {mode!r}")
         self.fan_in, self.mode = fan_in, mode
         self.gain = calculate_gain(nonlinearity, negative_slope)
 
@@ -155,6 +162,127 @@ class KaimingUniform(_Kaiming):
     def sample(self, shape: tuple[int, ...], dtype: DType) -> Array:
         limit = math.sqrt(3.0) * self.std(shape)
         return Uniform(-limit, limit).sample(shape, dtype)
+
+
+class TruncatedNormal(Initializer):
+    """Normal distribution without what lies outside of ``[a, b]``.
+
+    Raises
+    ------
+    ValueError
+        If `a` is not below `b`, or both are more than 4 `std` away on one side of `mean`.
+    """
+
+    def __init__(
+        self, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, name: str | None = None
+    ) -> None:
+        if not a < b:
+            raise ValueError(f"a must be below b, got {a} and {b}")
+        self.mean, self.std = mean, std
+        self.low, self.high = (a - mean) / std, (b - mean) / std
+        if self.low > 4 or self.high < -4:
+            raise ValueError(f"[{a}, {b}] holds next to nothing of a normal distribution around {mean} with std={std}")
+
+    def sample(self, shape: tuple[int, ...], dtype: DType) -> Array:
+        values = np.empty(math.prod(shape))
+        missing = np.arange(values.size)
+        while missing.size:
+            values[missing] = generator().standard_normal(missing.size)
+            missing = missing[(values[missing] < self.low) | (values[missing] > self.high)]
+        return (values.reshape(shape) * self.std + self.mean).astype(dtype)
+
+
+class Orthogonal(Initializer):
+    """Rows (or columns, if there are more rows) that are orthogonal and of length `gain` (Saxe et al., 2014).
+
+    A parameter of more than two axes is taken as a matrix with its first axis as rows.
+
+    Raises
+    ------
+    ShapeError
+        When a parameter of fewer than two axes is made.
+    """
+
+    def __init__(self, gain: float = 1.0, name: str | None = None) -> None:
+        self.gain = gain
+
+    def sample(self, shape: tuple[int, ...], dtype: DType) -> Array:
+        if len(shape) < 2:
+            raise ShapeError(f"Orthogonal needs a parameter of at least two axes, got shape {list(shape)}")
+        rows, columns = shape[0], math.prod(shape[1:])
+        drawn = generator().standard_normal((max(rows, columns), min(rows, columns)))
+        q, r = np.linalg.qr(drawn)
+        q *= np.sign(np.diagonal(r))
+        return (self.gain * (q if rows >= columns else q.T)).reshape(shape).astype(dtype)
+
+
+class Dirac(Initializer):
+    """The weight of a convolution that passes each channel on unchanged: 1 in the middle, else 0.
+
+    With `groups`, that of each group of output channels.
+
+    Raises
+    ------
+    ShapeError
+        When a parameter is made that is no weight of a convolution, or whose channels the groups do not divide.
+    """
+
+    def __init__(self, groups: int = 1, name: str | None = None) -> None:
+        if groups < 1:
+            raise ValueError(f"groups must be positive, got {groups}")
+        self.groups = groups
+
+    def sample(self, shape: tuple[int, ...], dtype: DType) -> Array:
+        if len(shape) not in (3, 4, 5) or shape[0] % self.groups:
+            raise ShapeError(f"Dirac of {self.groups} groups cannot make a parameter of shape {list(shape)}")
+        values = np.zeros(shape, dtype)
+        per_group = shape[0] // self.groups
+        middle = tuple(size // 2 for size in shape[2:])
+        for group in range(self.groups):
+            for channel in range(min(per_group, shape[1])):
+                values[(group * per_group + channel, channel, *middle)] = 1
+        return values
+
+
+class Bilinear(Initializer):
+    """The weight of a transposed convolution that enlarges images by linear interpolation.
+
+    Raises
+    ------
+    ShapeError
+        When a parameter is made whose shape is not ``[C, D, k, k]``.
+    """
+
+    def sample(self, shape: tuple[int, ...], dtype: DType) -> Array:
+        if len(shape) != 4 or shape[2] != shape[3]:
+            raise ShapeError(f"Bilinear makes parameters of shape [C, D, k, k], got {list(shape)}")
+        factor = math.ceil(shape[3] / 2)
+        centre = (2 * factor - 1 - factor % 2) / (2 * factor)
+        line = 1 - np.abs(np.arange(shape[3]) / factor - centre)
+        return np.broadcast_to(np.outer(line, line), shape).astype(dtype)
+
+
+# What parameters without an initializer of their own begin with, in place of the layers' defaults: weights, biases.
+_global: list[Initializer | None] = [None, None]
+
+
+def set_global_initializer(weight_init: Initializer | None, bias_init: Initializer | None = None) -> None:
+    """Set the first values of all parameters made from now on that no ParamAttr gives; None: the layers' defaults.
+
+    Raises
+    ------
+    DTypeError
+        If an argument is neither an Initializer nor None.
+    """
+    for given in (weight_init, bias_init):
+        if given is not None and not isinstance(given, Initializer):
+            raise DTypeError(f"a global initializer must be an Initializer or None, got {type(given).__name__}")
+    _global[:] = [weight_init, bias_init]
+
+
+def global_initializer(is_bias: bool) -> Initializer | None:
+    """What `set_global_initializer` has set."""
+    return _global[is_bias]
 
 
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -189,5 +317,5 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         "selu": 0.75,
     }
     if nonlinearity not in gains:
-        raise ArgumentError(f"no gain is known for {nonlinearity!r}; known are {', '.join(gains)}")
+        raise ValueError(f"no gain is known for {nonlinearity!r}; known are {', '.join(gains)}")
     return gains[nonlinearity]

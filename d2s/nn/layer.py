@@ -115,6 +115,8 @@ class Layer(LayerTree):
         """
         return add_hook(self._forward_post_hooks, ForwardHook(hook, with_kwargs, always_call), prepend)
 
+    register_forward_hook = register_forward_post_hook
+
     # --- modes, types, gradients --------------------------------------------------------------------------------
 
     def train(self: Self, mode: bool = True) -> Self:
@@ -170,6 +172,32 @@ class Layer(LayerTree):
         STRUCTURE.changed()
         return self
 
+    def float(self: Self) -> Self:
+        """``astype("float32")``."""
+        return self.astype("float32")
+
+    def double(self: Self) -> Self:
+        """``astype("float64")``."""
+        return self.astype("float64")
+
+    def half(self: Self) -> Self:
+        """``astype("float16")``."""
+        return self.astype("float16")
+
+    def cpu(self: Self) -> Self:
+        """The layer itself: everything is on the CPU."""
+        return self
+
+    def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
+        """Let all parameters be trained, or none."""
+        for parameter in self.parameters():
+            parameter.stop_gradient = not requires_grad
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Set the gradients of all parameters to None, or to zero with ``set_to_none=False``."""
+        self.clear_gradients(set_to_zero=not set_to_none)
+
     def state_dict(
         self,
         destination: dict[str, Tensor] | None = None,
@@ -214,7 +242,7 @@ class Layer(LayerTree):
         """
         return layer_state.assign(self, state_dict, use_structured_name)
 
-    load_dict = set_state_dict
+    load_dict = set_dict = load_state_dict = set_state_dict
 
     # --- text -------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from d2s.nn.structure import STRUCTURE, unique_name
 
 if TYPE_CHECKING:
     from d2s.nn.initializer import Initializer
+    from d2s.regularizer import WeightDecayRegularizer
 
 
 class Parameter(Tensor):
@@ -41,10 +42,13 @@ class Parameter(Tensor):
         Factor on the optimizer's learning rate.
     need_clip : bool
         False keeps its gradient out of gradient clipping.
+    regularizer : L1Decay or L2Decay, optional
+        Used in place of the optimizer's weight decay.
     """
 
     learning_rate: float = 1.0
     need_clip: bool = True
+    regularizer: WeightDecayRegularizer | None = None
     # Guards of compiled calls need no look at a parameter until the structure says that something has changed.
     tells_changes = True
 
@@ -113,8 +117,12 @@ class ParamAttr:
         First values, in place of the layer's default.
     learning_rate : float
         Factor on the optimizer's learning rate.
+    regularizer : L1Decay or L2Decay, optional
+        Used in place of the optimizer's weight decay.
     trainable : bool
         False: no gradient.
+    do_model_average : bool
+        Accepted and ignored.
     need_clip : bool
         False keeps its gradient out of gradient clipping.
     """
@@ -122,7 +130,9 @@ class ParamAttr:
     name: str | None = None
     initializer: Initializer | None = None
     learning_rate: float = 1.0
+    regularizer: WeightDecayRegularizer | None = None
     trainable: bool = True
+    do_model_average: bool = True
     need_clip: bool = True
 
 
@@ -140,4 +150,6 @@ def make_parameter(
         parameter.learning_rate = attr.learning_rate
     if not attr.need_clip:
         parameter.need_clip = False
+    if attr.regularizer is not None:
+        parameter.regularizer = attr.regularizer
     return parameter

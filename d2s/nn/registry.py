@@ -8,7 +8,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.spec import DType, as_dtype
 from d2s.eager.tensor import Tensor
 from d2s.errors import DTypeError
-from d2s.nn.initializer import Constant, Initializer, XavierUniform
+from d2s.nn.initializer import Constant, Initializer, XavierUniform, global_initializer
 from d2s.nn.parameter import ParamAttr, Parameter, make_parameter
 from d2s.nn.structure import STRUCTURE, unique_name
 
@@ -124,6 +124,7 @@ class LayerRegistry:
         dtype: Any = None,
         is_bias: bool = False,
         default_initializer: Initializer | None = None,
+        device: Any = None,
     ) -> Any:
         """Make a parameter.  It is registered when it is assigned to an attribute.
 
@@ -138,7 +139,9 @@ class LayerRegistry:
         is_bias : bool
             Changes the default of the first values from Xavier uniform to zeros, and the name from ``w`` to ``b``.
         default_initializer : Initializer, optional
-            First values if `attr` names none.
+            First values if neither `attr` nor `set_global_initializer` names others.
+        device : optional
+            Ignored.
 
         Returns
         -------
@@ -157,6 +160,7 @@ class LayerRegistry:
             raise DTypeError(
                 f"a parameter attribute must be ParamAttr, Initializer, str, bool or None, got {type(attr).__name__}"
             )
+        default_initializer = global_initializer(is_bias) or default_initializer
         if default_initializer is None:
             default_initializer = Constant(0.0) if is_bias else XavierUniform()
         return make_parameter(
@@ -190,6 +194,9 @@ class LayerRegistry:
             raise DTypeError(f"sublayer {name!r} must be a Layer or None, got {type(sublayer).__name__}")
         self._register("_sub_layers", name, sublayer)
         return sublayer
+
+    register_parameter = add_parameter
+    add_module = add_sublayer
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistable: bool = True) -> None:
         """Register a tensor that is state but no parameter (a running mean); errors as `add_parameter`.

@@ -54,6 +54,14 @@ class LayerTree(LayerRegistry):
         """All layers below this one, parents first, each once."""
         return [layer for _, layer in self.named_sublayers(include_self=include_self)]
 
+    def modules(self) -> Iterator[Layer]:
+        """This layer and all below it, parents first, each once."""
+        return iter(self.sublayers(include_self=True))
+
+    def named_modules(self, memo: set[Any] | None = None, prefix: str = "") -> Iterator[tuple[str, Layer]]:
+        """This layer and all below it with their dotted names, as `named_sublayers`."""
+        return self.named_sublayers(prefix, True, memo)
+
     def named_parameters(self, prefix: str = "", include_sublayers: bool = True) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their dotted names; a parameter that several layers share comes once."""
         return self._named("_parameters", prefix, include_sublayers)

@@ -188,3 +188,16 @@ def logit(x: Tensor, eps: float | None = None, name: str | None = None) -> Tenso
     """``log(x / (1 - x))``, the inverse of `sigmoid`; with `eps`, of `x` cut to ``[eps, 1 - eps]``."""
     x = floating(x) if eps is None else clip(floating(x), eps, 1 - eps)
     return log(x) - log1p(-x)
+
+
+def thresholded_relu(x: Tensor, threshold: float = 1.0, value: float = 0.0, name: str | None = None) -> Tensor:
+    """`x` where above `threshold`, else `value`."""
+    x = floating(x)
+    return where(x > threshold, x, value)
+
+
+def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tensor:
+    """``silu(x) * y``; without `y`, its halves along the last axis are the two."""
+    if y is None:
+        x, y = chunk(x, 2, -1)
+    return silu(x) * y

@@ -11,6 +11,7 @@ from d2s.ops.annotations import Tensor
 from d2s.ops.dropout import dropout
 from d2s.ops.logits import softmax
 from d2s.ops.products import matmul
+from d2s.ops.rearranging import repeat_interleave
 from d2s.ops.selection import where
 from d2s.ops.shape import transpose
 
@@ -23,6 +24,9 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     is_causal: bool = False,
     training: bool = True,
+    backend: str | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = True,
     name: str | None = None,
 ) -> Tensor:
     """
@@ -39,6 +43,12 @@ def scaled_dot_product_attention(
     is_causal : bool
         Position s sees the positions up to s.
     training : bool
+    backend : str, optional
+        Ignored.
+    scale : float, optional
+        Factor of the scores in place of ``1 / sqrt(size)``.
+    enable_gqa : bool
+        Keys and values may have fewer heads; each then serves several neighbouring heads of the query.
 
     Returns
     -------
@@ -54,8 +64,13 @@ def scaled_dot_product_attention(
             f"attention needs tensors of shape (batch, length, heads, size), "
             f"got {query.shape}, {key.shape} and {value.shape}"
         )
+    if enable_gqa and isinstance(query.shape[2], int) and query.shape[2] != key.shape[2]:
+        if query.shape[2] % key.shape[2]:
+            raise ShapeError(f"{query.shape[2]} heads of the query cannot share {key.shape[2]} heads of the key")
+        shared = query.shape[2] // key.shape[2]
+        key, value = repeat_interleave(key, shared, 2), repeat_interleave(value, shared, 2)
     q, k, v = (transpose(part, (0, 2, 1, 3)) for part in (query, key, value))
-    scores = matmul(q, k, False, True) * (1 / math.sqrt(q.shape[-1]))
+    scores = matmul(q, k, False, True) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
     if is_causal:
         visible = np.tril(np.ones((q.shape[2], k.shape[2]), bool))
         scores = where(visible, scores, -math.inf)

@@ -255,3 +255,36 @@ def conv2d_transpose(
     if bias is not None:
         result = result + reshape(bias, [-1, 1, 1])
     return transpose(result, (0, 2, 3, 1)) if data_format == "NHWC" else result
+
+
+def conv1d_transpose(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+    output_size: Any = None,
+    data_format: str = "NCL",
+    name: str | None = None,
+) -> Tensor:
+    """Transposed convolution over the last axis: (B, C, L) with (C, O / groups, k); see `conv2d_transpose`."""
+    if data_format == "NLC":
+        x = transpose(x, (0, 2, 1))
+    border = padding if isinstance(padding, str) else _flat_padding(padding)
+    size = None if output_size is None else (1, _single(output_size))
+    result = conv2d_transpose(
+        unsqueeze(x, 2),
+        unsqueeze(weight, 2),
+        bias,
+        (1, _single(stride)),
+        border,
+        (0, _single(output_padding)),
+        (1, _single(dilation)),
+        groups,
+        size,
+    )
+    result = squeeze(result, 2)
+    return transpose(result, (0, 2, 1)) if data_format == "NLC" else result

@@ -30,6 +30,7 @@ def dropout(
     p: float = 0.5,
     axis: Any = None,
     training: bool = True,
+    inplace: bool = False,
     mode: str = "upscale_in_train",
     name: str | None = None,
 ) -> Tensor:
@@ -44,6 +45,8 @@ def dropout(
         Draw along these axes only; elements that differ in the others share their fate.
     training : bool
         Outside training nothing is drawn.
+    inplace : bool
+        Ignored.
     mode : {"upscale_in_train", "downscale_in_infer"}
         Divide by ``1 - p`` in training, or multiply by it outside.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from d2s.core.interpreter import bind
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.activation import log_sigmoid
@@ -15,7 +17,7 @@ from d2s.ops.exponential import exp, log, sqrt, square
 from d2s.ops.gathering import take_along_axis
 from d2s.ops.indexing import getitem
 from d2s.ops.label_entropy import softmax_cross_entropy_op
-from d2s.ops.logits import log_softmax
+from d2s.ops.logits import log_softmax, softmax
 from d2s.ops.promotion import floating
 from d2s.ops.reduction import mean, sum
 from d2s.ops.rounding import abs
@@ -143,10 +145,22 @@ def _general_cross_entropy(
 
 
 def softmax_with_cross_entropy(
-    logits: Tensor, label: Tensor, soft_label: bool = False, ignore_index: int = -100, axis: int = -1
-) -> Tensor:
-    """Cross-entropy of each example, with the class axis kept at size 1; see `cross_entropy`."""
-    return cross_entropy(logits, label, None, ignore_index, "none", soft_label, axis)
+    logits: Tensor,
+    label: Tensor,
+    soft_label: bool = False,
+    ignore_index: int = -100,
+    numeric_stable_mode: bool = True,
+    return_softmax: bool = False,
+    axis: int = -1,
+) -> Any:
+    """Cross-entropy of each example, with the class axis kept at size 1; see `cross_entropy`.
+
+    `numeric_stable_mode` is ignored; with `return_softmax` the probabilities are given too.
+    """
+    loss = cross_entropy(logits, label, None, ignore_index, "none", soft_label, axis)
+    if loss.ndim < logits.ndim:
+        loss = unsqueeze(loss, axis)
+    return (loss, softmax(logits, axis)) if return_softmax else loss
 
 
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:

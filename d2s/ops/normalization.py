@@ -186,6 +186,10 @@ def rms_norm(
     return _affine(input * rsqrt(mean(square(input), axes, True) + eps), weight, None)
 
 
+def _channel_axis(ndim: int, data_format: str) -> int:
+    return ndim - 1 if data_format.endswith("C") and len(data_format) > 2 else 1
+
+
 def _channel_shape(ndim: int, channel: int) -> list[int]:
     return [-1 if axis == channel else 1 for axis in range(ndim)]
 
@@ -223,7 +227,7 @@ def batch_norm(
     -------
     Tensor, of the shape of `x`
     """
-    channel = x.ndim - 1 if data_format.endswith("C") and len(data_format) > 2 else 1
+    channel = _channel_axis(x.ndim, data_format)
     shape = _channel_shape(x.ndim, channel)
     use_running = not training if use_global_stats is None else use_global_stats
     if use_running:
@@ -253,10 +257,21 @@ def instance_norm(
     data_format: str = "NCHW",
     name: str | None = None,
 ) -> Tensor:
-    """Normalisation of each channel of each example, (B, C, ...), over the other axes."""
-    shape = _channel_shape(x.ndim, 1)
+    """Normalisation of each channel of each example, (B, C, ...), over the other axes.
+
+    Channels are the last axis if `data_format` ends in "C".  Running statistics are neither used nor changed.
+
+    Raises
+    ------
+    ShapeError
+        If `x` has fewer than three axes.
+    """
+    if x.ndim < 3:
+        raise ShapeError(f"instance_norm needs a tensor of at least 3 axes, got shape {list(x.shape)}")
+    channel = _channel_axis(x.ndim, data_format)
+    shape = _channel_shape(x.ndim, channel)
     parts = [None if part is None else reshape(part, shape) for part in (weight, bias)]
-    return _affine(standardize(x, list(range(2, x.ndim)), eps), *parts)
+    return _affine(standardize(x, [axis for axis in range(1, x.ndim) if axis != channel], eps), *parts)
 
 
 def group_norm(
@@ -274,12 +289,16 @@ def group_norm(
     Raises
     ------
     ShapeError
-        If the channels of `x`, (B, C, ...), cannot be split evenly.
+        If the channels of `x`, (B, C, ...) or (B, ..., C), cannot be split evenly.
     """
-    sizes = x.shape
-    if isinstance(sizes[1], int) and sizes[1] % num_groups:
-        raise ShapeError(f"group_norm: {sizes[1]} channels cannot be split into {num_groups} groups")
-    grouped = reshape(x, [sizes[0], num_groups, -1])
-    shape = _channel_shape(x.ndim, 1)
+    sizes, channel = list(x.shape), _channel_axis(x.ndim, data_format)
+    if isinstance(sizes[channel], int) and sizes[channel] % num_groups:
+        raise ShapeError(f"group_norm: {sizes[channel]} channels cannot be split into {num_groups} groups")
+    if channel == 1:
+        grouped, axes = reshape(x, [sizes[0], num_groups, -1]), [2]
+    else:
+        members = sizes[channel] // num_groups
+        grouped, axes = reshape(x, [sizes[0], -1, num_groups, members]), [1, 3]
+    shape = _channel_shape(x.ndim, channel)
     parts = [None if part is None else reshape(part, shape) for part in (weight, bias)]
-    return _affine(reshape(standardize(grouped, 2, epsilon), sizes), *parts)
+    return _affine(reshape(standardize(grouped, axes, epsilon), sizes), *parts)

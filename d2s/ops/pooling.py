@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from d2s.core.interpreter import bind
-from d2s.errors import NotSupportedError, ShapeError
+from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.creation import ones
+from d2s.ops.casting import cast
+from d2s.ops.creation import arange, ones
 from d2s.ops.joining import stack
 from d2s.ops.products import matmul
 from d2s.ops.reduction import max as largest
-from d2s.ops.shape import squeeze, transpose, unsqueeze
+from d2s.ops.shape import broadcast_to, reshape, squeeze, transpose, unsqueeze
 from d2s.ops.window_arguments import padding_of, pair
-from d2s.ops.window_reduction import max_pool2d_op, window_sum_op
+from d2s.ops.window_reduction import max_pool2d_op, pick2d_op, window_sum_op
 from d2s.ops.windows import Window
 
 
@@ -59,7 +61,7 @@ def max_pool2d(
     padding : as in `conv2d`
         Padded places never win.
     return_mask : bool
-        Must be False.
+        Also give where each largest element was found.
     ceil_mode : bool
         Count windows that reach over the far end too.
     data_format : {"NCHW", "NHWC"}
@@ -68,12 +70,19 @@ def max_pool2d(
     -------
     Tensor, shape (B, C, OH, OW)
         The first of equal elements gets the gradient.
+    mask : Tensor, int32, shape (B, C, OH, OW)
+        With `return_mask`: places in the image, row by row.
     """
-    if return_mask:
-        raise NotSupportedError("max_pool2d with return_mask=True is not supported")
     if data_format == "NHWC":
         x = transpose(x, (0, 3, 1, 2))
-    result = bind(max_pool2d_op, x, window=_window(x, kernel_size, stride, padding, ceil_mode))
+    window = _window(x, kernel_size, stride, padding, ceil_mode)
+    result = bind(max_pool2d_op, x, window=window)
+    if return_mask:
+        # float64 counts the places of any image; the values of x only say which place wins.
+        places = reshape(arange(x.shape[2] * x.shape[3], dtype="float64"), [1, 1, x.shape[2], x.shape[3]])
+        mask = bind(pick2d_op, broadcast_to(places, x.shape), x.detach(), result.detach(), window=window)
+        pair_of = result, cast(mask, "int32")
+        return tuple(transpose(one, (0, 2, 3, 1)) for one in pair_of) if data_format == "NHWC" else pair_of
     return transpose(result, (0, 2, 3, 1)) if data_format == "NHWC" else result
 
 
@@ -105,11 +114,23 @@ def avg_pool2d(
     if divisor_override is not None:
         result = total / divisor_override
     elif any(window.padding) and (exclusive or ceil_mode):
-        counts = ones([1, 1, *x.shape[2:]], x.dtype)
-        result = total / bind(window_sum_op, counts, window=window)
+        result = total / _counts(x, window, padding, exclusive)
     else:
         result = total / (window.kernel[0] * window.kernel[1])
     return transpose(result, (0, 2, 3, 1)) if data_format == "NHWC" else result
+
+
+def _counts(x: Tensor, window: Window, padding: Any, exclusive: bool) -> Tensor:
+    """How many places of each window count: those in the image, and if not `exclusive`, in its border.
+
+    What `ceil_mode` has added at the far ends never counts.
+    """
+    height, width = x.shape[2:]
+    if not exclusive:
+        top, bottom, left, right = padding_of(padding, (height, width), window.kernel, window.stride, (1, 1))
+        height, width = height + top + bottom, width + left + right
+        window = replace(window, padding=(0, window.padding[1] - bottom, 0, window.padding[3] - right))
+    return bind(window_sum_op, ones([1, 1, height, width], x.dtype), window=window)
 
 
 def _flat(value: Any) -> tuple[int, int]:
@@ -135,7 +156,7 @@ def max_pool1d(
     """Largest element of each window of the last axis of (B, C, L); see `max_pool2d`."""
     strides = None if stride is None else _flat(stride)
     result = max_pool2d(unsqueeze(x, 2), _flat(kernel_size), strides, _flat_padding(padding), return_mask, ceil_mode)
-    return squeeze(result, 2)
+    return tuple(squeeze(one, 2) for one in result) if return_mask else squeeze(result, 2)
 
 
 def avg_pool1d(
@@ -188,7 +209,7 @@ def adaptive_avg_pool1d(x: Tensor, output_size: int, name: str | None = None) ->
 def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Tensor:
     """Largest elements of ranges that divide the last two axes into `output_size` parts."""
     if return_mask:
-        raise NotSupportedError("adaptive_max_pool2d with return_mask=True is not supported")
+        raise NotImplementedError("adaptive_max_pool2d with return_mask=True is not supported")
     rows, columns = pair(output_size, "output_size")
     vertical, horizontal = _bins(x.shape[2], rows or x.shape[2]), _bins(x.shape[3], columns or x.shape[3])
     lines = [
@@ -196,3 +217,8 @@ def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, 
         for top, bottom in vertical
     ]
     return stack(lines, -2)
+
+
+def adaptive_max_pool1d(x: Tensor, output_size: int, return_mask: bool = False, name: str | None = None) -> Tensor:
+    """Largest elements of ranges that divide the last axis of (B, C, L) into `output_size` parts."""
+    return squeeze(adaptive_max_pool2d(unsqueeze(x, 2), [1, output_size], return_mask), 2)

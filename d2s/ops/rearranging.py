@@ -234,3 +234,8 @@ def _border_widths(pad: Any, x: Tensor, data_format: str | None, from_left: bool
     pairs = [(0, 0)] * (spatial - len(pairs)) + pairs[::-1]
     is_channels_last = data_format is not None and data_format.endswith("C")
     return [(0, 0), *pairs, (0, 0)] if is_channels_last else [(0, 0), (0, 0), *pairs]
+
+
+def zeropad2d(x: Tensor, padding: Any, data_format: str = "NCHW", name: str | None = None) -> Tensor:
+    """`x`, (B, C, H, W), with zeros around: `padding` is left, right, top, bottom."""
+    return pad(x, padding, "constant", 0.0, data_format)

@@ -130,3 +130,16 @@ def _as_matrices(term: str, tensor: Tensor, groups: tuple[list[str], ...], sizes
     if tensor.shape != wanted:
         tensor = broadcast_to(tensor, wanted)
     return reshape(tensor, [math.prod(sizes[letter] for letter in group) for group in groups])
+
+
+def bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
+    """``x1[n] @ weight[k] @ x2[n] + bias[k]`` for each example n and output k: shape (N, K).
+
+    Parameters
+    ----------
+    x1, x2 : Tensor, shapes (N, I) and (N, J)
+    weight : Tensor, shape (K, I, J)
+    bias : Tensor, shape (1, K), optional
+    """
+    product = einsum("ni,kij,nj->nk", x1, weight, x2)
+    return product if bias is None else product + bias

@@ -59,11 +59,16 @@ def unpool2d_op(g: Array, x: Array, pooled: Array, *, window: Window) -> Array:
     return without_padding(result, window)
 
 
-@define_op("pick2d", infer=lambda a, x, pooled, *, window: pooled, saves=("x", "pooled"), fresh=True)
+@define_op(
+    "pick2d",
+    infer=lambda a, x, pooled, *, window: TensorSpec(pooled.shape, a.dtype),
+    saves=("x", "pooled"),
+    fresh=True,
+)
 def pick2d_op(a: Array, x: Array, pooled: Array, *, window: Window) -> Array:
     """The element of `a` at the place that won each window of `x`."""
     source = padded(a, window)
-    result = np.zeros_like(pooled)
+    result = np.zeros_like(pooled, a.dtype)
     for place, wins in _winners(x, pooled, window):
         result += source[place] * wins
     return result

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import d2s
+from d2s import nn
 from d2s.nn import initializer as init
 
 FLOAT = np.dtype("float32")
@@ -98,3 +101,64 @@ def test_gains() -> None:
 def test_the_mode_must_be_known() -> None:
     with pytest.raises(ValueError, match="fan_avg"):
         init.KaimingNormal(mode="fan_avg")
+
+
+def test_truncated_normal_stays_inside_and_has_the_moments_it_should() -> None:
+    values = drawn_by(init.TruncatedNormal(0.5, 2.0, -1.0, 3.0), (300, 300))
+    assert values.min() >= -1.0
+    assert values.max() <= 3.0
+    # Of a normal distribution cut at -0.75 and 1.25 standard deviations.
+    assert values.mean() == pytest.approx(0.5 + 2.0 * 0.1775, abs=0.01)
+    assert values.std() == pytest.approx(2.0 * 0.5370, abs=0.01)
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (3, 7), (7, 3), (4, 2, 3, 3)])
+def test_orthogonal_has_orthogonal_rows_or_columns(shape: tuple[int, ...]) -> None:
+    matrix = drawn_by(init.Orthogonal(2.0), shape).reshape(shape[0], -1)
+    small = matrix @ matrix.T if matrix.shape[0] <= matrix.shape[1] else matrix.T @ matrix
+    np.testing.assert_allclose(small, 4 * np.eye(len(small)), atol=1e-5)
+
+
+def test_dirac_passes_channels_on() -> None:
+    conv = nn.Conv2D(4, 4, 3, padding=1, groups=2, weight_attr=init.Dirac(2), bias_attr=False)
+    x = d2s.randn([1, 4, 5, 5])
+    np.testing.assert_allclose(conv(x).numpy(), x.numpy(), rtol=1e-6)
+
+
+def test_bilinear_enlarges_a_constant_image_to_a_constant() -> None:
+    conv = nn.Conv2DTranspose(
+        2, 2, 4, stride=2, padding=1, groups=2, weight_attr=init.Bilinear(), bias_attr=False
+    )
+    np.testing.assert_allclose(conv(d2s.ones([1, 2, 5, 5])).numpy()[:, :, 1:-1, 1:-1], 1.0, rtol=1e-6)
+
+
+def test_a_global_initializer_goes_before_those_of_the_layers() -> None:
+    init.set_global_initializer(init.Constant(0.5), init.Constant(2.0))
+    try:
+        layer = nn.Linear(2, 3)
+        own = nn.Conv2D(1, 1, 2, weight_attr=init.Constant(7.0))
+    finally:
+        init.set_global_initializer(None)
+    assert set(layer.weight.numpy().ravel()) == {0.5}
+    assert layer.bias.tolist() == [2.0] * 3
+    assert set(own.weight.numpy().ravel()) == {7.0}
+    assert nn.Linear(2, 3).bias.tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: init.TruncatedNormal(a=1, b=1), "a must be below b"),
+        (lambda: init.TruncatedNormal(0.0, 1.0, 5.0, 6.0), "next to nothing"),
+        (lambda: drawn_by(init.Orthogonal(), (3,)), "at least two axes"),
+        (lambda: drawn_by(init.Dirac(), (3, 3)), "cannot make"),
+        (lambda: drawn_by(init.Bilinear(), (3, 3, 2, 3)), "shape"),
+    ],
+)
+def test_errors_of_initializers(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def drawn_by(first: init.Initializer, shape: tuple[int, ...]) -> np.ndarray:
+    return first.sample(shape, np.dtype("float32"))

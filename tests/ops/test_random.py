@@ -80,3 +80,15 @@ def test_gradient_of_dropout_is_its_mask() -> None:
     y = ops.dropout(x, 0.5)
     y.sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), y.numpy())
+
+
+def test_a_seed_in_a_static_function_is_set_on_every_call() -> None:
+    @d2s.to_static
+    def drawn() -> d2s.Tensor:
+        d2s.seed(7)
+        return d2s.rand([3])
+
+    first = drawn().numpy()
+    np.testing.assert_array_equal(drawn().numpy(), first)
+    d2s.seed(7)
+    np.testing.assert_array_equal(d2s.rand([3]).numpy(), first)
