@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from d2s import autograd, device, dtypes, errors, io, linalg, nn, ops, optimizer, tensor
+from d2s import autograd, device, dtypes, errors, io, linalg, metric, nn, ops, optimizer, regularizer, tensor
 from d2s.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from d2s.core.spec import default_dtype as get_default_dtype
 from d2s.core.spec import set_default_dtype
@@ -109,10 +109,12 @@ __all__ = [
     "jit",
     "linalg",
     "load",
+    "metric",
     "nn",
     "no_grad",
     "optimizer",
     "profiler",
+    "regularizer",
     "save",
     "set_default_dtype",
     "set_device",

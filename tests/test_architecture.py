@@ -11,14 +11,15 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "d2s"
 
-FOUNDATION = {"errors", "dtypes", "device"}
+FOUNDATION = {"errors", "dtypes", "device", "regularizer"}
 LOW = FOUNDATION | {"core", "ops"}
-HIGH = {"autograd", "nn", "optimizer", "io"}
+HIGH = {"autograd", "nn", "optimizer", "io", "metric"}
 
 # For every part of the package, the parts it may import.  A part may always import itself.
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "dtypes": set(),
+    "regularizer": set(),
     "device": {"errors"},
     # Boxes, lines and texts: knows nothing of tensors.
     "drawing": set(),
@@ -35,6 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "nn": LOW | {"eager"},
     "optimizer": LOW | {"eager"},
     "io": LOW | {"eager"},
+    "metric": LOW | {"eager"},
     "watching": LOW | {"eager", "static"},
     "profiler": FOUNDATION | {"watching", "drawing"},
     "layer_table": LOW | {"eager", "autograd", "nn", "drawing"},

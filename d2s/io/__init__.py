@@ -2,20 +2,43 @@
 
 from d2s.io.collate import default_collate_fn
 from d2s.io.dataloader import DataLoader
-from d2s.io.dataset import Dataset, IterableDataset, Subset, TensorDataset, random_split
-from d2s.io.sampler import BatchSampler, RandomSampler, Sampler, SequenceSampler
+from d2s.io.dataset import (
+    ChainDataset,
+    ComposeDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+from d2s.io.sampler import (
+    BatchSampler,
+    DistributedBatchSampler,
+    RandomSampler,
+    Sampler,
+    SequenceSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 from d2s.io.worker import WorkerInfo, get_worker_info
 
 __all__ = [
     "BatchSampler",
+    "ChainDataset",
+    "ComposeDataset",
+    "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedBatchSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",
     "SequenceSampler",
     "Subset",
+    "SubsetRandomSampler",
     "TensorDataset",
+    "WeightedRandomSampler",
     "WorkerInfo",
     "default_collate_fn",
     "get_worker_info",

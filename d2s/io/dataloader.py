@@ -42,7 +42,7 @@ class DataLoader:
     multiprocessing_context : str, optional
         How processes start: ``"fork"`` (default on Linux; needs no pickling of the data set), ``"spawn"`` or
         ``"forkserver"``.
-    feed_list, places, return_list, use_buffer_reader, use_shared_memory, persistent_workers
+    feed_list, places, return_list, use_buffer_reader, reader_buffer_size, use_shared_memory, persistent_workers
         Accepted and ignored.
 
     Raises
@@ -69,6 +69,7 @@ class DataLoader:
         collate_fn: Callable[[list[Any]], Any] | None = None,
         num_workers: int = 0,
         use_buffer_reader: bool = True,
+        reader_buffer_size: int = 2,
         prefetch_factor: int = 2,
         use_shared_memory: bool = True,
         timeout: float = 0,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from d2s.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
@@ -73,6 +74,77 @@ class Subset(Dataset[Item]):
 
     def __len__(self) -> int:
         return len(self.indices)
+
+
+class ConcatDataset(Dataset[Item]):
+    """The examples of several data sets, one after the other; a negative index counts from the end.
+
+    Raises
+    ------
+    ValueError
+        If there are no data sets.
+    DTypeError
+        If one is an IterableDataset.
+    """
+
+    def __init__(self, datasets: Iterable[Dataset[Item]]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise ValueError("ConcatDataset needs at least one data set, got none")
+        if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
+            raise DTypeError("ConcatDataset does not take an IterableDataset", advice="Use ChainDataset.")
+        self.cumulative_sizes = list(itertools.accumulate(len(dataset) for dataset in self.datasets))
+
+    def __getitem__(self, index: int) -> Item:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of range for {len(self)} examples")
+        index %= len(self)
+        which = bisect.bisect_right(self.cumulative_sizes, index)
+        return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+
+class ChainDataset(IterableDataset[Item]):
+    """The examples of several data sets in a stream, one after the other."""
+
+    def __init__(self, datasets: Iterable[IterableDataset[Item]]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise ValueError("ChainDataset needs at least one data set, got none")
+
+    def __iter__(self) -> Iterator[Item]:
+        return itertools.chain.from_iterable(self.datasets)
+
+
+class ComposeDataset(Dataset[tuple[Any, ...]]):
+    """Data sets side by side: example i is the fields of their examples i, in one tuple.
+
+    Raises
+    ------
+    ValueError
+        If there are no data sets.
+    ShapeError
+        If they differ in length.
+    """
+
+    def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise ValueError("ComposeDataset needs at least one data set, got none")
+        lengths = {len(dataset) for dataset in self.datasets}
+        if len(lengths) != 1:
+            raise ShapeError(f"the data sets of a ComposeDataset need one length, got {sorted(lengths)}")
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        examples = (dataset[index] for dataset in self.datasets)
+        return tuple(
+            field for example in examples for field in (example if isinstance(example, tuple | list) else (example,))
+        )
+
+    def __len__(self) -> int:
+        return len(self.datasets[0])
 
 
 def random_split(dataset: Dataset[Item], lengths: Sequence[float], generator: Any = None) -> list[Subset[Item]]:

@@ -77,7 +77,9 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         args, kwargs = _with_defaults(tracer, func, args, kwargs)
         return converted(*args, **kwargs)
     if policy.acts_when_run(func):
-        return libraries.run_later(tracer, func, args, kwargs)
+        result = libraries.run_later(tracer, func, args, kwargs)
+        tracer.tensors_may_change()
+        return result
     if policy.is_own(func.__code__):
         return func(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
     return libraries.call_library(tracer, func, args, kwargs)

@@ -24,8 +24,15 @@ _TRANSPARENT = (
 )
 
 _ACT_WHEN_RUN = frozenset({
-    ("d2s.ops.random", "seed"), ("d2s.ops.random", "get_rng_state"), ("d2s.ops.random", "set_rng_state"),
-    ("d2s.io.saving", "save"), ("d2s.io.saving", "load"),
+    ("d2s.ops.random", "seed"),
+    ("d2s.ops.random", "get_rng_state"),
+    ("d2s.ops.random", "set_rng_state"),
+    ("d2s.io.saving", "save"),
+    ("d2s.io.saving", "load"),
+    ("d2s.nn.utils.gradients", "clip_grad_norm_"),
+    ("d2s.nn.utils.gradients", "clip_grad_value_"),
+    ("d2s.nn.utils.vectors", "vector_to_parameters"),
+    ("d2s.nn.initializer", "set_global_initializer"),
 })
 
 _ignored_modules: set[str] = set()

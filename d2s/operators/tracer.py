@@ -197,6 +197,9 @@ class Tracer(ContainerReader):
         self.guard_layer(layer, policy.is_own(type(layer).forward.__code__))
         hooks = [hook.function for held in (layer._forward_pre_hooks, layer._forward_post_hooks)
                  for hook in held.values()]
+        for hook in hooks:
+            # What a hook belongs to is as old as the hook.
+            self.remember(hook, Constant(hook))
 
         def called(function: Any, *inputs: Any, **named: Any) -> Any:
             result = call(function, *inputs, **named)

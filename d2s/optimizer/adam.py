@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from d2s.eager.tensor import Tensor
-from d2s.errors import ArgumentError
+from d2s.optimizer.groups import Array, Update
 from d2s.optimizer.lr import LRScheduler
-from d2s.optimizer.optimizer import Array, Optimizer
+from d2s.optimizer.optimizer import Optimizer
 
 
 class Adam(Optimizer):
@@ -28,8 +28,10 @@ class Adam(Optimizer):
         Share of the first and second moment that is kept in each step, in ``[0, 1)``.
     epsilon : float
         Keeps the divisor from zero.
-    lazy_mode : bool
-        Accepted and ignored: gradients are dense.
+    amsgrad : bool
+        Divide by the greatest second moment so far (Reddi et al., 2018).
+    lazy_mode, multi_precision, use_multi_tensor
+        Accepted and ignored.
 
     Raises
     ------
@@ -37,7 +39,7 @@ class Adam(Optimizer):
         If `beta1`, `beta2` or `epsilon` is out of range.
     """
 
-    slots = ("moment1", "moment2")
+    slots: tuple[str, ...] = ("moment1", "moment2")
 
     def __init__(
         self,
@@ -46,42 +48,62 @@ class Adam(Optimizer):
         beta2: float = 0.999,
         epsilon: float = 1e-8,
         parameters: Iterable[Any] | None = None,
-        weight_decay: float | None = None,
+        weight_decay: Any = None,
         grad_clip: Callable[..., Any] | None = None,
         lazy_mode: bool = False,
+        multi_precision: bool = False,
+        use_multi_tensor: bool = False,
+        amsgrad: bool = False,
         name: str | None = None,
     ) -> None:
-        for label, beta in (("beta1", beta1), ("beta2", beta2)):
-            if not 0 <= beta < 1:
-                raise ArgumentError(f"{label} must be in [0, 1), got {beta}")
-        if epsilon < 0:
-            raise ArgumentError(f"epsilon must not be negative, got {epsilon}")
-        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-        self._beta1, self._beta2, self._epsilon = beta1, beta2, epsilon
+        options = moment_options(beta1, beta2, epsilon)
+        if amsgrad:
+            self.slots = ("moment1", "moment2", "moment2_max")
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name, options)
 
-    def _update(
-        self, param: Tensor, target: Array, grad: Array, rate: float, slots: dict[str, Array], step: int
-    ) -> None:
-        np.subtract(param.data, self._change(grad, rate, slots, step), out=target)
+    def _update(self, update: Update) -> None:
+        np.subtract(update.param.data, self._change(update), out=update.target)
 
-    def _change(self, grad: Array, rate: float, slots: dict[str, Array], step: int) -> Array:
-        """What to subtract from the parameter, in a new array."""
-        first, second = slots["moment1"], slots["moment2"]
-        scratch = np.empty_like(first)
-        np.multiply(grad, 1 - self._beta1, out=scratch)
-        first *= self._beta1
-        first += scratch
-        np.multiply(grad, grad, out=scratch)
-        scratch *= 1 - self._beta2
-        second *= self._beta2
-        second += scratch
+    def _change(self, update: Update, factor: float = 1.0) -> Array:
+        """What to subtract from the parameter, with a factor on the rate, in a new array."""
+        slots, options, step = update.slots, update.options, update.step
+        beta1, beta2 = options["beta1"], options["beta2"]
+        scratch = update_moments(update)
+        second = slots["moment2"]
+        if "moment2_max" in slots:
+            second = np.maximum(slots["moment2_max"], second, out=slots["moment2_max"])
         # The bias corrections go into the two scalars, which saves two passes over the arrays.
-        correction = math.sqrt(1 - self._beta2**step)
+        correction = math.sqrt(1 - beta2**step)
         np.sqrt(second, out=scratch)
-        scratch += self._epsilon * correction
-        np.divide(first, scratch, out=scratch)
-        scratch *= rate * correction / (1 - self._beta1**step)
+        scratch += options["epsilon"] * correction
+        np.divide(slots["moment1"], scratch, out=scratch)
+        scratch *= update.rate * factor * correction / (1 - beta1**step)
         return scratch
+
+
+def moment_options(beta1: float, beta2: float, epsilon: float) -> dict[str, Any]:
+    """The options of optimizers with moments; errors as `Adam`."""
+    for label, beta in (("beta1", beta1), ("beta2", beta2)):
+        if not 0 <= beta < 1:
+            raise ValueError(f"{label} must be in [0, 1), got {beta}")
+    if epsilon < 0:
+        raise ValueError(f"epsilon must not be negative, got {epsilon}")
+    return {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+
+
+def update_moments(update: Update) -> Array:
+    """Move the slots moment1 and moment2 on by a gradient; gives an array of their shape to work in."""
+    first, second = update.slots["moment1"], update.slots["moment2"]
+    beta1, beta2 = update.options["beta1"], update.options["beta2"]
+    scratch = np.empty_like(first)
+    np.multiply(update.grad, 1 - beta1, out=scratch)
+    first *= beta1
+    first += scratch
+    np.multiply(update.grad, update.grad, out=scratch)
+    scratch *= 1 - beta2
+    second *= beta2
+    second += scratch
+    return scratch
 
 
 class AdamW(Adam):
@@ -91,10 +113,12 @@ class AdamW(Adam):
 
     Parameters
     ----------
-    learning_rate, beta1, beta2, epsilon, parameters, grad_clip, lazy_mode, name
+    learning_rate, beta1, beta2, epsilon, parameters, grad_clip, lazy_mode, multi_precision, amsgrad, name
         As `Adam`.
     weight_decay : float
         Strength of the decay.
+    use_lowprecision_moment : bool
+        Accepted and ignored.
     lr_ratio : callable, optional
         Gives, for a parameter, a factor on its learning rate.
     apply_decay_param_fun : callable, optional
@@ -109,25 +133,34 @@ class AdamW(Adam):
         epsilon: float = 1e-8,
         parameters: Iterable[Any] | None = None,
         weight_decay: float = 0.01,
+        use_lowprecision_moment: bool = False,
         lr_ratio: Callable[[Any], float] | None = None,
         apply_decay_param_fun: Callable[[str], bool] | None = None,
         grad_clip: Callable[..., Any] | None = None,
         lazy_mode: bool = False,
+        multi_precision: bool = False,
+        amsgrad: bool = False,
         name: str | None = None,
     ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, parameters, None, grad_clip, lazy_mode, name)
-        self._decay = weight_decay
+        super().__init__(learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip, amsgrad=amsgrad)
         self._lr_ratio = lr_ratio
         self._apply_decay_param_fun = apply_decay_param_fun
+        # The decay is no part of the gradient here.
+        self._groups = [
+            replace(
+                group,
+                weight_decay=None,
+                options={**group.options, "decay": group.weight_decay.coeff if group.weight_decay else 0.0},
+            )
+            for group in self._groups
+        ]
 
-    def _update(
-        self, param: Tensor, target: Array, grad: Array, rate: float, slots: dict[str, Array], step: int
-    ) -> None:
-        if self._lr_ratio is not None:
-            rate *= self._lr_ratio(param)
-        change = self._change(grad, rate, slots, step)
-        if self._apply_decay_param_fun is None or self._apply_decay_param_fun(param.name):
-            np.multiply(param.data, 1 - rate * self._decay, out=target)
-            np.subtract(target, change, out=target)
+    def _update(self, update: Update) -> None:
+        factor = 1.0 if self._lr_ratio is None else self._lr_ratio(update.param)
+        change = self._change(update, factor)
+        if self._apply_decay_param_fun is None or self._apply_decay_param_fun(update.param.name):
+            kept = 1 - update.rate * factor * update.options["decay"]
+            np.multiply(update.param.data, kept, out=update.target)
+            np.subtract(update.target, change, out=update.target)
         else:
-            np.subtract(param.data, change, out=target)
+            np.subtract(update.param.data, change, out=update.target)

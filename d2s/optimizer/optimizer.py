@@ -9,11 +9,10 @@ import numpy as np
 
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import write_data
-from d2s.errors import ArgumentError, DTypeError, ShapeError
+from d2s.errors import DTypeError, ShapeError
+from d2s.optimizer.groups import Array, Group, Update, groups_of
 from d2s.optimizer.lr import LRScheduler
 from d2s.optimizer.writing import target_of
-
-Array = np.ndarray[Any, Any]
 
 
 class Optimizer:
@@ -23,12 +22,15 @@ class Optimizer:
     ----------
     learning_rate : float or LRScheduler
         Step size.
-    parameters : iterable of Parameter
-        What to change.
-    weight_decay : float, optional
-        Adds ``weight_decay * parameter`` to every gradient, after clipping (L2 regularisation).
+    parameters : iterable of Parameter, or of dict
+        What to change.  A dict describes a group: its ``"params"``, and what is different for them: ``weight_decay``,
+        ``grad_clip``, ``learning_rate`` (a factor on that of the optimizer), or other arguments of the optimizer that
+        are numbers.
+    weight_decay : float, L1Decay or L2Decay, optional
+        Adds ``weight_decay * parameter`` (L2) or ``weight_decay * sign(parameter)`` (L1) to every gradient, after
+        clipping.  A parameter with a regularizer of its own uses that.
     grad_clip : ClipGradByValue, ClipGradByNorm or ClipGradByGlobalNorm, optional
-        Applied to the gradients before each step; `.grad` itself stays as it is.
+        Applied to the gradients of each group before each step; `.grad` itself stays as it is.
     name : str, optional
         Ignored.
 
@@ -37,7 +39,7 @@ class Optimizer:
     DTypeError
         If the learning rate or a parameter is of another kind.
     ValueError
-        If there are no parameters.
+        If there are no parameters, one is there twice, or a group names a setting that is not known.
     """
 
     # Names of the arrays of the shape of the parameter that this optimizer keeps for each one.
@@ -47,28 +49,15 @@ class Optimizer:
         self,
         learning_rate: float | LRScheduler = 0.001,
         parameters: Iterable[Any] | None = None,
-        weight_decay: float | None = None,
+        weight_decay: Any = None,
         grad_clip: Callable[..., Any] | None = None,
         name: str | None = None,
+        options: dict[str, Any] | None = None,
     ) -> None:
         _check_learning_rate(learning_rate)
-        if parameters is None or isinstance(parameters, Tensor):
-            raise DTypeError("an optimizer needs the list of its parameters", advice="Pass layer.parameters().")
-        self._parameters: list[Any] = list(parameters)
-        if not self._parameters:
-            raise ArgumentError("an optimizer needs at least one parameter, got an empty list")
-        for param in self._parameters:
-            if not isinstance(param, Tensor):
-                raise DTypeError(f"an optimizer changes tensors, got {type(param).__name__}")
-        if len({id(param) for param in self._parameters}) < len(self._parameters):
-            raise ArgumentError("a parameter is in the list of the optimizer twice")
-        if weight_decay is not None and not isinstance(weight_decay, int | float):
-            raise DTypeError(f"weight_decay must be a number or None, got {type(weight_decay).__name__}")
-        if grad_clip is not None and not callable(grad_clip):
-            raise DTypeError(f"grad_clip must be a ClipGrad object or None, got {type(grad_clip).__name__}")
         self._learning_rate = learning_rate
-        self._weight_decay = weight_decay
-        self._grad_clip = grad_clip
+        self._groups = groups_of(parameters, weight_decay, grad_clip, options or {})
+        self._parameters: list[Any] = [param for group in self._groups for param in group.params]
         # Per parameter, by its place in the list: its slots, and how often it has been changed.
         self._slots: list[dict[str, Array]] = [{} for _ in self._parameters]
         self._steps = [0] * len(self._parameters)
@@ -103,34 +92,44 @@ class Optimizer:
 
     def step(self) -> None:
         """Change every parameter that has a gradient and does not stop gradients."""
-        places, pairs = [], []
-        for place, param in enumerate(self._parameters):
-            grad = None if param.stop_gradient else param.grad
-            if grad is not None:
-                places.append(place)
-                pairs.append((param, grad))
-        del param, grad
-        if self._grad_clip is not None:
-            pairs = self._grad_clip(pairs)
-        rate = self.get_lr()
-        for place, (param, grad) in zip(places, pairs, strict=True):
-            self._step_one(place, param, grad.data, rate * getattr(param, "learning_rate", 1.0))
+        self._apply({id(param): grad for param, grad in self._pairs()})
 
-    def _step_one(self, place: int, param: Tensor, grad: Array, rate: float) -> None:
-        if self._weight_decay:
-            grad = grad + param.data * self._weight_decay
+    def _pairs(self) -> list[tuple[Any, Tensor]]:
+        """The parameters that are to be changed, and their gradients."""
+        return [(p, p.grad) for p in self._parameters if not p.stop_gradient and p.grad is not None]
+
+    def _apply(self, grads: dict[int, Tensor]) -> None:
+        """Do a step with these gradients, by the identity of their parameters."""
+        rate, place = self.get_lr(), 0
+        for group in self._groups:
+            places = range(place, place + len(group.params))
+            place += len(group.params)
+            chosen = [one for one in places if id(self._parameters[one]) in grads]
+            pairs = [(self._parameters[one], grads[id(self._parameters[one])]) for one in chosen]
+            if group.grad_clip is not None:
+                pairs = group.grad_clip(pairs)
+            for one, (param, grad) in zip(chosen, pairs, strict=True):
+                factor = group.learning_rate * getattr(param, "learning_rate", 1.0)
+                self._step_one(one, param, grad.data, rate * factor, group)
+
+    def _step_one(self, place: int, param: Tensor, grad: Array, rate: float, group: Group) -> None:
+        decay = getattr(param, "regularizer", None) or group.weight_decay
+        if decay is not None:
+            grad = grad + decay.gradient(param.data)
         slots = self._slots[place]
         if not slots and self.slots:
-            slots.update((slot, np.zeros_like(param.data)) for slot in self.slots)
+            slots.update((slot, self._first(slot, param.data, group.options)) for slot in self.slots)
         self._steps[place] += 1
         target = target_of(param)
-        self._update(param, target, grad, rate, slots, self._steps[place])
+        self._update(Update(param, target, grad, rate, slots, self._steps[place], group.options))
         write_data(param, target)
 
-    def _update(
-        self, param: Tensor, target: Array, grad: Array, rate: float, slots: dict[str, Array], step: int
-    ) -> None:
-        """Write the new values of `param` to `target`, which may be its own array, and change `slots` in place."""
+    def _first(self, slot: str, like: Array, options: dict[str, Any]) -> Array:
+        """First values of a slot."""
+        return np.zeros_like(like)
+
+    def _update(self, update: Update) -> None:
+        """Write the new values of the parameter to the target, and change the slots in place."""
         raise NotImplementedError
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
@@ -143,18 +142,53 @@ class Optimizer:
     clear_grad.computes_nothing = True  # type: ignore[attr-defined]
     clear_gradients = clear_grad
 
-    def minimize(self, loss: Tensor) -> tuple[None, list[tuple[Any, Tensor]]]:
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Set the gradients of all parameters to None, or to zero with ``set_to_none=False``."""
+        self.clear_grad(set_to_zero=not set_to_none)
+
+    def backward(self, loss: Tensor, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None,
+                 callbacks: Any = None) -> list[tuple[Any, Tensor]]:  # fmt: skip
+        """Do ``loss.backward()`` and give the parameters with their gradients; other arguments are ignored."""
+        _check_loss(loss, "backward")
+        loss.backward()
+        return self._pairs()
+
+    def apply_gradients(self, params_grads: Iterable[tuple[Any, Tensor]]) -> None:
+        """Do a step with these gradients, as `backward` gives them.
+
+        Raises
+        ------
+        ValueError
+            If a parameter does not belong to this optimizer.
+        """
+        pairs = [(param, grad) for param, grad in params_grads if grad is not None]
+        own = {id(param) for param in self._parameters}
+        if any(id(param) not in own for param, _ in pairs):
+            raise ValueError("apply_gradients() got a parameter that does not belong to this optimizer")
+        self._apply({id(param): grad for param, grad in pairs})
+
+    def minimize(
+        self, loss: Tensor, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
+    ) -> tuple[None, list[tuple[Any, Tensor]]]:
         """Do a `step` with the gradients there are: call ``loss.backward()`` before it.
+
+        Parameters
+        ----------
+        loss : Tensor
+        parameters : list of Parameter, optional
+            Change only these.
+        startup_program, no_grad_set
+            Accepted and ignored.
 
         Returns
         -------
         None, list of (parameter, gradient)
             The pairs that were used.
         """
-        if not isinstance(loss, Tensor):
-            raise DTypeError(f"minimize() needs the loss as a Tensor, got {type(loss).__name__}")
-        pairs = [(p, p.grad) for p in self._parameters if not p.stop_gradient and p.grad is not None]
-        self.step()
+        _check_loss(loss, "minimize")
+        chosen = None if parameters is None else {id(param) for param in parameters}
+        pairs = [(param, grad) for param, grad in self._pairs() if chosen is None or id(param) in chosen]
+        self.apply_gradients(pairs)
         return None, pairs
 
     # --- state --------------------------------------------------------------------------------------------------
@@ -201,6 +235,9 @@ class Optimizer:
             self._learning_rate.set_state_dict(schedule)
         self._slots, self._steps = slots, steps
 
+    load_state_dict = set_state_dict
+    set_dict = set_state_dict
+
     def _parse(self, key: str) -> tuple[int, str]:
         place, _, slot = key.partition(".")
         if not place.isdigit() or int(place) >= len(self._parameters) or slot not in (*self.slots, "step"):
@@ -209,6 +246,11 @@ class Optimizer:
                 f"its slots are {', '.join((*self.slots, 'step'))}"
             )
         return int(place), slot
+
+
+def _check_loss(loss: Any, method: str) -> None:
+    if not isinstance(loss, Tensor):
+        raise DTypeError(f"{method}() needs the loss as a Tensor, got {type(loss).__name__}")
 
 
 def _check_learning_rate(value: Any) -> None:

@@ -7,18 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from d2s.eager.tensor import Tensor
+from d2s.optimizer.groups import Update
 from d2s.optimizer.lr import LRScheduler
-from d2s.optimizer.optimizer import Array, Optimizer
+from d2s.optimizer.optimizer import Optimizer
 
 
 class SGD(Optimizer):
-    """``parameter -= learning_rate * gradient``; parameters as `Optimizer`."""
+    """``parameter -= learning_rate * gradient``; parameters as `Optimizer`, and `multi_precision` is ignored."""
 
-    def _update(
-        self, param: Tensor, target: Array, grad: Array, rate: float, slots: dict[str, Array], step: int
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        parameters: Iterable[Any] | None = None,
+        weight_decay: Any = None,
+        grad_clip: Callable[..., Any] | None = None,
+        multi_precision: bool = False,
+        name: str | None = None,
     ) -> None:
-        np.subtract(param.data, grad * rate, out=target)
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip)
+
+    def _update(self, update: Update) -> None:
+        np.subtract(update.param.data, update.grad * update.rate, out=update.target)
 
 
 class Momentum(Optimizer):
@@ -37,6 +46,8 @@ class Momentum(Optimizer):
         Look ahead along the velocity.
     rescale_grad : float
         Factor on every gradient.
+    multi_precision, use_multi_tensor
+        Accepted and ignored.
     """
 
     slots = ("velocity",)
@@ -47,23 +58,22 @@ class Momentum(Optimizer):
         momentum: float = 0.9,
         parameters: Iterable[Any] | None = None,
         use_nesterov: bool = False,
-        weight_decay: float | None = None,
+        weight_decay: Any = None,
         grad_clip: Callable[..., Any] | None = None,
+        multi_precision: bool = False,
         rescale_grad: float = 1.0,
+        use_multi_tensor: bool = False,
         name: str | None = None,
     ) -> None:
-        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-        self._momentum = momentum
-        self._use_nesterov = use_nesterov
-        self._rescale_grad = rescale_grad
+        options = {"momentum": momentum, "use_nesterov": use_nesterov, "rescale_grad": rescale_grad}
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name, options)
 
-    def _update(
-        self, param: Tensor, target: Array, grad: Array, rate: float, slots: dict[str, Array], step: int
-    ) -> None:
-        if self._rescale_grad != 1.0:
-            grad = grad * self._rescale_grad
-        velocity = slots["velocity"]
-        velocity *= self._momentum
+    def _update(self, update: Update) -> None:
+        grad, options = update.grad, update.options
+        if options["rescale_grad"] != 1.0:
+            grad = grad * options["rescale_grad"]
+        velocity, momentum = update.slots["velocity"], options["momentum"]
+        velocity *= momentum
         velocity += grad
-        change = velocity * self._momentum + grad if self._use_nesterov else velocity
-        np.subtract(param.data, change * rate, out=target)
+        change = velocity * momentum + grad if options["use_nesterov"] else velocity
+        np.subtract(update.param.data, change * update.rate, out=update.target)

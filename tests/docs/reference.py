@@ -40,7 +40,11 @@ PAGES = {
     "nn": (["d2s.nn"], "Layers, losses and what they are made of."),
     "functional": (["d2s.nn.functional"], "The functions behind the Layers."),
     "initializer": (["d2s.nn.initializer"], "First values of parameters."),
-    "optimizer": (["d2s.optimizer", "d2s.optimizer.lr"], "Optimizers, and schedules of their learning rates."),
+    "optimizer": (
+        ["d2s.optimizer", "d2s.optimizer.lr", "d2s.regularizer", "d2s.nn.utils"],
+        "Optimizers, schedules of their learning rates, weight decay, and clipping in place.",
+    ),
+    "metric": (["d2s.metric"], "Measures of how good predictions are."),
     "io": (["d2s.io"], "Data sets, samplers and loaders."),
     "autograd": (["d2s.autograd"], "Gradients on demand, grad mode, and functions with gradients of their own."),
     "jit": (["d2s.jit"], "Static mode."),

@@ -137,3 +137,15 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         (tmp_path / "f").write_bytes(content[:end])
         with pytest.raises(ValueError, match=r"damaged|not written"):
             d2s.load(tmp_path / "f")
+
+
+def test_save_in_a_static_function_happens_on_every_call(tmp_path: Path) -> None:
+    @d2s.to_static
+    def step(x: d2s.Tensor) -> d2s.Tensor:
+        y = x * 2
+        d2s.save({"y": y}, tmp_path / "y")
+        return y
+
+    for value in (1.0, 5.0):
+        step(d2s.to_tensor([value]))
+        assert d2s.load(tmp_path / "y")["y"].tolist() == [2 * value]
