@@ -242,7 +242,17 @@ class Layer(LayerTree):
         """
         return layer_state.assign(self, state_dict, use_structured_name)
 
-    load_dict = set_dict = load_state_dict = set_state_dict
+    load_dict = set_dict = set_state_dict
+
+    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> tuple[list[str], list[str]]:
+        """`set_state_dict`, but names that do not fit are an error, or with ``strict=False`` not even a warning.
+
+        Raises
+        ------
+        RuntimeError
+            If `strict`, and a value is missing or has no tensor; then nothing is changed.
+        """
+        return layer_state.assign(self, state_dict, True, "error" if strict else "ignore")
 
     # --- text -------------------------------------------------------------------------------------------------
 

@@ -29,8 +29,13 @@ def collect(layer: Layer, destination: dict[str, Tensor], include_sublayers: boo
     return destination
 
 
-def assign(layer: Layer, state_dict: dict[str, Any], use_structured_name: bool) -> tuple[list[str], list[str]]:
-    """Set the values of the tensors of `layer`; all of them, or none if one does not fit."""
+def assign(
+    layer: Layer, state_dict: dict[str, Any], use_structured_name: bool, on_misfit: str = "warn"
+) -> tuple[list[str], list[str]]:
+    """Set the values of the tensors of `layer`; all of them, or none if one does not fit.
+
+    `on_misfit` says what names without a value, or without a tensor, are: "warn", "error" or "ignore".
+    """
     tensors = layer.state_dict()
     if not use_structured_name:
         tensors = {tensor.name: tensor for tensor in tensors.values()}
@@ -41,10 +46,13 @@ def assign(layer: Layer, state_dict: dict[str, Any], use_structured_name: bool) 
             shape = list(np.shape(_array(state_dict[name])))
             if shape != tensor.shape:
                 raise ShapeError(f"{name} has shape {tensor.shape}, but the state dict has shape {shape}")
-    if missing or unexpected:
+    if (missing or unexpected) and on_misfit != "ignore":
         parts = [f"missing {', '.join(missing)}"] if missing else []
         parts += [f"unexpected {', '.join(map(str, unexpected))}"] if unexpected else []
-        warnings.warn(f"the state dict does not fit {type(layer).__name__}: {'; '.join(parts)}", stacklevel=3)
+        message = f"the state dict does not fit {type(layer).__name__}: {'; '.join(parts)}"
+        if on_misfit == "error":
+            raise RuntimeError(message)
+        warnings.warn(message, stacklevel=3)
     for name, tensor in tensors.items():
         if name in state_dict:
             tensor.set_value(state_dict[name])

@@ -149,13 +149,15 @@ def softsign(x: Tensor, name: str | None = None) -> Tensor:
     return x / (abs(x) + 1)
 
 
-def silu(x: Tensor, name: str | None = None) -> Tensor:
-    """``x * sigmoid(x)``."""
+def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
+    """``x * sigmoid(x)``; `inplace` is ignored."""
     x = floating(x)
     return x * sigmoid(x)
 
 
-swish = silu
+def swish(x: Tensor, name: str | None = None) -> Tensor:
+    """``x * sigmoid(x)``, as `silu`."""
+    return silu(x)
 
 
 def mish(x: Tensor, name: str | None = None) -> Tensor:

@@ -92,3 +92,14 @@ def test_other_names_mean_the_same() -> None:
     held["b"] = nn.Parameter([2.0])
     assert [*held] == ["w", "b"]
     assert len(held.parameters()) == len(held) == 2
+
+
+def test_a_strict_load_takes_all_or_nothing() -> None:
+    layer = nn.Linear(2, 1)
+    before = layer.weight.tolist()
+    state = {"weight": np.float32([[1.0], [2.0]]), "other": np.float32([0.0])}
+    with pytest.raises(RuntimeError, match="missing bias; unexpected other"):
+        layer.load_state_dict(state)
+    assert layer.weight.tolist() == before
+    assert layer.load_state_dict(state, strict=False) == (["bias"], ["other"])
+    assert layer.weight.tolist() == [[1.0], [2.0]]
