@@ -9,7 +9,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.eager.tensor import Tensor
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal
 from d2s.ops.reduction import mean, sum
@@ -29,19 +29,19 @@ class Metric:
 
     def reset(self) -> None:
         """Begin anew."""
-        raise NotImplementedError(f"{type(self).__name__} does not define reset()")
+        raise NotSupportedError(f"{type(self).__name__} does not define reset()", kind="N02")
 
     def update(self, *args: Any) -> Any:
         """Take another batch into account."""
-        raise NotImplementedError(f"{type(self).__name__} does not define update()")
+        raise NotSupportedError(f"{type(self).__name__} does not define update()", kind="N02")
 
     def accumulate(self) -> Any:
         """The value for all batches since `reset`."""
-        raise NotImplementedError(f"{type(self).__name__} does not define accumulate()")
+        raise NotSupportedError(f"{type(self).__name__} does not define accumulate()", kind="N02")
 
     def name(self) -> Any:
         """What the value is called."""
-        raise NotImplementedError(f"{type(self).__name__} does not define name()")
+        raise NotSupportedError(f"{type(self).__name__} does not define name()", kind="N02")
 
     def compute(self, *args: Any) -> Any:
         """What `update` needs, from predictions and labels; by default these themselves."""
@@ -188,9 +188,9 @@ class Auc(Metric):
         self, curve: str = "ROC", num_thresholds: int = 4095, name: str = "auc", *args: Any, **kwargs: Any
     ) -> None:
         if curve != "ROC":
-            raise ValueError(f"curve must be 'ROC', got {curve!r}")
+            raise ArgumentError(f"curve must be 'ROC', got {curve!r}")
         if num_thresholds < 1:
-            raise ValueError(f"num_thresholds must be positive, got {num_thresholds}")
+            raise ArgumentError(f"num_thresholds must be positive, got {num_thresholds}")
         self._num_thresholds, self._name = num_thresholds, name
         self.reset()
 
@@ -210,7 +210,7 @@ class Auc(Metric):
                 f"predictions for {actual.size} labels need the shape [{actual.size}, 2], got {scores.shape}"
             )
         if not ((scores[:, 1] >= 0) & (scores[:, 1] <= 1)).all():
-            raise ValueError("predictions must be probabilities, in [0, 1]")
+            raise ArgumentError("predictions must be probabilities, in [0, 1]")
         steps = (scores[:, 1] * self._num_thresholds).astype(np.int64)
         self._stat_pos += np.bincount(steps[actual], minlength=self._num_thresholds + 1)
         self._stat_neg += np.bincount(steps[~actual], minlength=self._num_thresholds + 1)
@@ -249,7 +249,7 @@ def accuracy(
     Tensor, float32, shape ()
     """
     if correct is not None or total is not None:
-        raise NotImplementedError("accuracy() does not write to `correct` and `total`")
+        raise NotSupportedError("accuracy() does not write to `correct` and `total`")
     best = topk(input, k, -1)[1]
     hits = equal(best, cast(reshape(label, [-1, 1]), best.dtype))
     return mean(sum(cast(hits, "float32"), -1))

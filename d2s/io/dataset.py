@@ -90,7 +90,7 @@ class ConcatDataset(Dataset[Item]):
     def __init__(self, datasets: Iterable[Dataset[Item]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
-            raise ValueError("ConcatDataset needs at least one data set, got none")
+            raise ArgumentError("ConcatDataset needs at least one data set, got none")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
             raise DTypeError("ConcatDataset does not take an IterableDataset", advice="Use ChainDataset.")
         self.cumulative_sizes = list(itertools.accumulate(len(dataset) for dataset in self.datasets))
@@ -112,7 +112,7 @@ class ChainDataset(IterableDataset[Item]):
     def __init__(self, datasets: Iterable[IterableDataset[Item]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
-            raise ValueError("ChainDataset needs at least one data set, got none")
+            raise ArgumentError("ChainDataset needs at least one data set, got none")
 
     def __iter__(self) -> Iterator[Item]:
         return itertools.chain.from_iterable(self.datasets)
@@ -132,7 +132,7 @@ class ComposeDataset(Dataset[tuple[Any, ...]]):
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
-            raise ValueError("ComposeDataset needs at least one data set, got none")
+            raise ArgumentError("ComposeDataset needs at least one data set, got none")
         lengths = {len(dataset) for dataset in self.datasets}
         if len(lengths) != 1:
             raise ShapeError(f"the data sets of a ComposeDataset need one length, got {sorted(lengths)}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.errors import ArgumentError, NotSupportedError
 from d2s.ops.random import generator as default_generator
 
 
@@ -17,7 +18,7 @@ class Sampler:
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
-        raise NotImplementedError(f"{type(self).__name__} does not define __iter__()")
+        raise NotSupportedError(f"{type(self).__name__} does not define __iter__()", kind="N02")
 
 
 class SequenceSampler(Sampler):
@@ -62,9 +63,9 @@ class RandomSampler(Sampler):
     ) -> None:
         super().__init__(data_source)
         if num_samples is not None and num_samples < 1:
-            raise ValueError(f"num_samples must be positive, got {num_samples}")
+            raise ArgumentError(f"num_samples must be positive, got {num_samples}")
         if num_samples is not None and not replacement and num_samples > len(data_source):
-            raise ValueError(f"cannot draw {num_samples} of {len(data_source)} examples without replacement")
+            raise ArgumentError(f"cannot draw {num_samples} of {len(data_source)} examples without replacement")
         self.replacement = replacement
         self.num_samples = num_samples
         self.generator = generator
@@ -94,7 +95,7 @@ class SubsetRandomSampler(Sampler):
     def __init__(self, indices: Sequence[int]) -> None:
         super().__init__()
         if len(indices) == 0:
-            raise ValueError("SubsetRandomSampler needs at least one index, got none")
+            raise ArgumentError("SubsetRandomSampler needs at least one index, got none")
         self.indices = indices
 
     def __iter__(self) -> Iterator[int]:
@@ -126,9 +127,11 @@ class WeightedRandomSampler(Sampler):
         super().__init__()
         values = np.asarray(weights, np.float64)
         if values.ndim != 1 or not np.all(values >= 0) or not values.any():
-            raise ValueError("the weights must be a vector of numbers that are not negative, and not all 0")
+            raise ArgumentError("the weights must be a vector of numbers that are not negative, and not all 0")
         if num_samples < 1 or (not replacement and num_samples > np.count_nonzero(values)):
-            raise ValueError(f"cannot draw {num_samples} examples, of which {np.count_nonzero(values)} have a weight")
+            raise ArgumentError(
+                f"cannot draw {num_samples} examples, of which {np.count_nonzero(values)} have a weight"
+            )
         self.weights, self.num_samples, self.replacement = values, num_samples, replacement
 
     def __iter__(self) -> Iterator[int]:
@@ -171,11 +174,11 @@ class BatchSampler:
         drop_last: bool = False,
     ) -> None:
         if (dataset is None) == (sampler is None):
-            raise ValueError("BatchSampler needs either a dataset or a sampler")
+            raise ArgumentError("BatchSampler needs either a dataset or a sampler")
         if sampler is not None and shuffle:
-            raise ValueError("shuffle=True needs a dataset: a sampler has its own order")
+            raise ArgumentError("shuffle=True needs a dataset: a sampler has its own order")
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise ValueError(f"batch_size must be a positive integer, got {batch_size!r}")
+            raise ArgumentError(f"batch_size must be a positive integer, got {batch_size!r}")
         if sampler is None:
             assert dataset is not None
             sampler = RandomSampler(dataset) if shuffle else SequenceSampler(dataset)
@@ -235,7 +238,7 @@ class DistributedBatchSampler(BatchSampler):
         self.nranks = 1 if num_replicas is None else num_replicas
         self.local_rank = 0 if rank is None else rank
         if not 0 <= self.local_rank < self.nranks:
-            raise ValueError(f"rank must be one of {self.nranks} processes, got {self.local_rank}")
+            raise ArgumentError(f"rank must be one of {self.nranks} processes, got {self.local_rank}")
         self.epoch = 0
         super().__init__(sampler=range(-(-len(dataset) // self.nranks)), batch_size=batch_size, drop_last=drop_last)
 

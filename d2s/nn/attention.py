@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from d2s.errors import ArgumentError
 from d2s.nn import functional as F
 from d2s.nn.basic import Linear
 from d2s.nn.layer import Layer
@@ -76,7 +77,7 @@ class MultiHeadAttention(Layer):
     ) -> None:
         super().__init__()
         if embed_dim < 1 or num_heads < 1 or embed_dim % num_heads:
-            raise ValueError(f"num_heads={num_heads} must divide embed_dim={embed_dim}")
+            raise ArgumentError(f"num_heads={num_heads} must divide embed_dim={embed_dim}")
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
         self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
         self.dropout, self.need_weights = dropout, need_weights

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.errors import IndexOutOfRangeError
+from d2s.errors import IndexOutOfRangeError, NotSupportedError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Assign, Uniform
 from d2s.nn.layer import Layer
@@ -114,7 +114,7 @@ class Embedding(Layer):
     ) -> None:
         super().__init__(dtype=dtype)
         if max_norm is not None or scale_grad_by_freq:
-            raise NotImplementedError("Embedding supports neither max_norm nor scale_grad_by_freq")
+            raise NotSupportedError("Embedding supports neither max_norm nor scale_grad_by_freq")
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise IndexOutOfRangeError(
                 f"padding_idx {padding_idx} is no row of {num_embeddings} embeddings",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from d2s.eager.tensor import Tensor
-from d2s.errors import ShapeError
+from d2s.errors import ArgumentError, ShapeError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Constant
 from d2s.nn.layer import Layer
@@ -58,7 +58,7 @@ class _BatchNorm(Layer):
     ) -> None:
         super().__init__(dtype=dtype)
         if data_format not in self.formats:
-            raise ValueError(f"data_format must be one of {', '.join(self.formats)}, got {data_format!r}")
+            raise ArgumentError(f"data_format must be one of {', '.join(self.formats)}, got {data_format!r}")
         self._num_features, self._momentum, self._epsilon = num_features, momentum, epsilon
         self._data_format, self._use_global_stats = data_format, use_global_stats
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from d2s.errors import ArgumentError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Normal
 from d2s.nn.layer import Layer
@@ -18,7 +19,7 @@ _BORDERS = ("zeros", "reflect", "replicate", "circular")
 
 def _check_groups(in_channels: int, out_channels: int, groups: int) -> None:
     if groups < 1 or in_channels % groups or out_channels % groups:
-        raise ValueError(f"groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}")
+        raise ArgumentError(f"groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}")
 
 
 def _listed(sizes: Sizes, axes: int) -> list[int]:
@@ -82,7 +83,7 @@ class _Conv(Layer):
         super().__init__(dtype=dtype)
         _check_groups(in_channels, out_channels, groups)
         if padding_mode not in _BORDERS:
-            raise ValueError(f"padding_mode must be one of {', '.join(_BORDERS)}, got {padding_mode!r}")
+            raise ArgumentError(f"padding_mode must be one of {', '.join(_BORDERS)}, got {padding_mode!r}")
         kernel = _listed(kernel_size, self.axes)
         self._in_channels, self._out_channels, self._kernel_size = in_channels, out_channels, kernel
         self._stride, self._padding, self._dilation = stride, padding, dilation
@@ -98,13 +99,13 @@ class _Conv(Layer):
         """`padding` as `functional.pad` takes it: two numbers for each axis, the last axis first."""
         numbers = [padding] if isinstance(padding, int) else padding
         if not isinstance(numbers, list | tuple) or not all(isinstance(number, int) for number in numbers):
-            raise ValueError(f"padding_mode={self._padding_mode!r} needs numbers as padding, got {padding!r}")
+            raise ArgumentError(f"padding_mode={self._padding_mode!r} needs numbers as padding, got {padding!r}")
         if len(numbers) == 2 * self.axes:
             ends = [list(numbers[2 * axis : 2 * axis + 2]) for axis in range(self.axes)]
         elif len(numbers) in (1, self.axes):
             ends = [[numbers[axis % len(numbers)]] * 2 for axis in range(self.axes)]
         else:
-            raise ValueError(f"padding must be 1, {self.axes} or {2 * self.axes} numbers, got {padding!r}")
+            raise ArgumentError(f"padding must be 1, {self.axes} or {2 * self.axes} numbers, got {padding!r}")
         return [size for pair in reversed(ends) for size in pair]
 
     def forward(self, x: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from d2s.core.arrays import as_array
 from d2s.core.spec import DType
 from d2s.eager.tensor import Tensor
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.ops.random import generator
 
 __all__ = [
@@ -136,7 +136,7 @@ class _Kaiming(Initializer):
         mode: str = "fan_in",
     ) -> None:
         if mode not in ("fan_in", "fan_out"):
-            raise ValueError(f"mode must be 'fan_in' or 'fan_out', got {mode!r}")
+            raise ArgumentError(f"mode must be 'fan_in' or 'fan_out', got {mode!r}")
         self.fan_in, self.mode = fan_in, mode
         self.gain = calculate_gain(nonlinearity, negative_slope)
 
@@ -177,11 +177,13 @@ class TruncatedNormal(Initializer):
         self, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, name: str | None = None
     ) -> None:
         if not a < b:
-            raise ValueError(f"a must be below b, got {a} and {b}")
+            raise ArgumentError(f"a must be below b, got {a} and {b}")
         self.mean, self.std = mean, std
         self.low, self.high = (a - mean) / std, (b - mean) / std
         if self.low > 4 or self.high < -4:
-            raise ValueError(f"[{a}, {b}] holds next to nothing of a normal distribution around {mean} with std={std}")
+            raise ArgumentError(
+                f"[{a}, {b}] holds next to nothing of a normal distribution around {mean} with std={std}"
+            )
 
     def sample(self, shape: tuple[int, ...], dtype: DType) -> Array:
         values = np.empty(math.prod(shape))
@@ -229,7 +231,7 @@ class Dirac(Initializer):
 
     def __init__(self, groups: int = 1, name: str | None = None) -> None:
         if groups < 1:
-            raise ValueError(f"groups must be positive, got {groups}")
+            raise ArgumentError(f"groups must be positive, got {groups}")
         self.groups = groups
 
     def sample(self, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -317,5 +319,5 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         "selu": 0.75,
     }
     if nonlinearity not in gains:
-        raise ValueError(f"no gain is known for {nonlinearity!r}; known are {', '.join(gains)}")
+        raise ArgumentError(f"no gain is known for {nonlinearity!r}; known are {', '.join(gains)}")
     return gains[nonlinearity]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from d2s.errors import ArgumentError
 from d2s.nn import functional as F
 from d2s.nn.layer import Layer
 
@@ -32,7 +33,7 @@ class Loss(Layer):
     def __init__(self, reduction: str) -> None:
         super().__init__()
         if reduction not in self.reductions:
-            raise ValueError(f"reduction must be one of {', '.join(self.reductions)}, got {reduction!r}")
+            raise ArgumentError(f"reduction must be one of {', '.join(self.reductions)}, got {reduction!r}")
         self.reduction = reduction
 
 

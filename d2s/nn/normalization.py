@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from d2s.errors import ShapeError
+from d2s.errors import ArgumentError, ShapeError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Constant
 from d2s.nn.layer import Layer
@@ -142,7 +142,7 @@ class GroupNorm(Layer):
     ) -> None:
         super().__init__(dtype=dtype)
         if num_groups < 1 or num_channels % num_groups:
-            raise ValueError(f"num_groups={num_groups} must divide num_channels={num_channels}")
+            raise ArgumentError(f"num_groups={num_groups} must divide num_channels={num_channels}")
         self._num_groups, self._num_channels = num_groups, num_channels
         self._epsilon, self._data_format = epsilon, data_format
         attrs = (weight_attr, bias_attr) if affine else (False, False)
@@ -187,7 +187,7 @@ class _InstanceNorm(Layer):
     def __init__(self, num_features: int, epsilon: float, weight_attr: Any, bias_attr: Any, data_format: str) -> None:
         super().__init__()
         if (weight_attr is False) != (bias_attr is False):
-            raise ValueError("weight_attr and bias_attr must be False together, or not at all")
+            raise ArgumentError("weight_attr and bias_attr must be False together, or not at all")
         self._num_features, self._epsilon, self._data_format = num_features, epsilon, data_format
         self.scale = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)

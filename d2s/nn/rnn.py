@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from d2s.errors import ShapeError
+from d2s.errors import ArgumentError, ShapeError
 from d2s.nn import functional as F
 from d2s.nn.containers import LayerList
 from d2s.nn.layer import Layer
@@ -163,9 +163,9 @@ class _Recurrent(LayerList):
     ) -> None:
         super().__init__()
         if direction not in ("forward", "bidirect", "bidirectional"):
-            raise ValueError(f"direction must be 'forward', 'bidirect' or 'bidirectional', got {direction!r}")
+            raise ArgumentError(f"direction must be 'forward', 'bidirect' or 'bidirectional', got {direction!r}")
         if num_layers < 1:
-            raise ValueError(f"num_layers must be positive, got {num_layers}")
+            raise ArgumentError(f"num_layers must be positive, got {num_layers}")
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.time_major, self.dropout = time_major, dropout
         self.num_directions = 1 if direction == "forward" else 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from d2s.errors import ArgumentError, NotSupportedError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Uniform
 from d2s.nn.layer import Layer
@@ -24,7 +25,7 @@ class RNNCellBase(Layer):
     @property
     def state_shape(self) -> Any:
         """Shape of the state without the batch; a tuple of shapes for several states."""
-        raise NotImplementedError(f"{type(self).__name__} does not define state_shape")
+        raise NotSupportedError(f"{type(self).__name__} does not define state_shape", kind="N02")
 
     @property
     def state_dtype(self) -> Any:
@@ -84,7 +85,7 @@ class _GatedCell(RNNCellBase):
     ) -> None:
         super().__init__()
         if hidden_size <= 0:
-            raise ValueError(f"hidden_size must be positive, got {hidden_size}")
+            raise ArgumentError(f"hidden_size must be positive, got {hidden_size}")
         self.input_size, self.hidden_size = input_size, hidden_size
         self._first = Uniform(-1 / math.sqrt(hidden_size), 1 / math.sqrt(hidden_size))
         rows = self.gates * hidden_size
@@ -135,7 +136,7 @@ class SimpleRNNCell(_GatedCell):
     ) -> None:
         super().__init__(input_size, hidden_size, (weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr))
         if activation not in ("tanh", "relu"):
-            raise ValueError(f"activation must be 'tanh' or 'relu', got {activation!r}")
+            raise ArgumentError(f"activation must be 'tanh' or 'relu', got {activation!r}")
         self.activation = activation
 
     @property
@@ -174,7 +175,7 @@ class LSTMCell(_GatedCell):
         name: str | None = None,
     ) -> None:
         if not 0 <= proj_size < hidden_size:
-            raise ValueError(f"proj_size must be below hidden_size={hidden_size} and not negative, got {proj_size}")
+            raise ArgumentError(f"proj_size must be below hidden_size={hidden_size} and not negative, got {proj_size}")
         attrs = weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr
         super().__init__(input_size, hidden_size, attrs, proj_size or None)
         self.proj_size = proj_size

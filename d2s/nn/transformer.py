@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.spec import default_dtype
+from d2s.errors import ArgumentError
 from d2s.nn import functional as F
 from d2s.nn.attention import MultiHeadAttention, additive_mask
 from d2s.nn.basic import Dropout, Linear
@@ -32,7 +33,7 @@ def _attrs(attr: Any, count: int) -> list[Any]:
     """Settings for `count` parts: those in a list, or copies of one, with numbers behind its name."""
     if isinstance(attr, list | tuple):
         if len(attr) != count:
-            raise ValueError(f"there are {count} parts to set, got a list of {len(attr)}")
+            raise ArgumentError(f"there are {count} parts to set, got a list of {len(attr)}")
         return list(attr)
     if isinstance(attr, ParamAttr) and attr.name:
         return [replace(attr, name=f"{attr.name}_{place}") for place in range(count)]
@@ -318,6 +319,6 @@ def _for_parts(attr: Any, count: int) -> Any:
     if not isinstance(attr, list | tuple):
         return attr
     if not 1 <= len(attr) <= 3:
-        raise ValueError(f"a list of settings needs 1, 2 or 3 entries, got {len(attr)}")
+        raise ArgumentError(f"a list of settings needs 1, 2 or 3 entries, got {len(attr)}")
     middle = [attr[1] if len(attr) == 3 else attr[0]] if count == 3 else []
     return [attr[0], *middle, attr[-1]]

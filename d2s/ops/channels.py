@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from d2s.errors import ShapeError
+from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.annotations import Tensor
 from d2s.ops.arithmetic import pow
 from d2s.ops.axes import axis_index
@@ -17,7 +17,7 @@ from d2s.ops.shape import moveaxis, reshape, transpose
 def _images(x: Tensor, data_format: str, name: str) -> Tensor:
     """`x` as (B, C, H, W)."""
     if data_format not in ("NCHW", "NHWC"):
-        raise ValueError(f"data_format must be 'NCHW' or 'NHWC', got {data_format!r}")
+        raise ArgumentError(f"data_format must be 'NCHW' or 'NHWC', got {data_format!r}")
     if x.ndim != 4:
         raise ShapeError(f"{name} needs a tensor of 4 axes, got shape {list(x.shape)}")
     return transpose(x, (0, 3, 1, 2)) if data_format == "NHWC" else x

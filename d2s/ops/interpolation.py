@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.errors import ShapeError
+from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.gathering import index_select
 from d2s.ops.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d
@@ -65,13 +65,13 @@ def interpolate(
         If arguments are missing, contradict each other, or are not known.
     """
     if mode not in _MODES:
-        raise ValueError(f"mode must be one of {', '.join(_MODES)}, got {mode!r}")
+        raise ArgumentError(f"mode must be one of {', '.join(_MODES)}, got {mode!r}")
     if x.ndim not in _MODES[mode]:
         raise ShapeError(f"interpolation {mode!r} does not take shape {list(x.shape)}")
     if antialias:
-        raise ValueError("antialias=True is not supported")
+        raise ArgumentError("antialias=True is not supported")
     if align_corners and mode in ("nearest", "area"):
-        raise ValueError(f"align_corners=True has no meaning for mode {mode!r}")
+        raise ArgumentError(f"align_corners=True has no meaning for mode {mode!r}")
     is_last = data_format in _CHANNELS_LAST
     if is_last:
         x = moveaxis(x, -1, 1)
@@ -95,7 +95,7 @@ def interpolate(
 def _sizes(old: list[int], size: Any, scale_factor: Any) -> tuple[list[int], list[float | None]]:
     """The new sizes, and the factors if those were given."""
     if (size is None) == (scale_factor is None):
-        raise ValueError("interpolation needs either size or scale_factor")
+        raise ArgumentError("interpolation needs either size or scale_factor")
     given = size if scale_factor is None else scale_factor
     numbers = list(given) if isinstance(given, list | tuple) else [given] * len(old)
     if len(numbers) != len(old):

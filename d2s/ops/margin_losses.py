@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from d2s.core.interpreter import bind
-from d2s.errors import ShapeError
+from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.activation import log_sigmoid
 from d2s.ops.annotations import Tensor
 from d2s.ops.arithmetic import maximum, minimum, pow, subtract
@@ -78,7 +78,7 @@ def triplet_margin_with_distance_loss(
         If `margin` is negative.
     """
     if margin < 0:
-        raise ValueError(f"margin must not be negative, got {margin}")
+        raise ArgumentError(f"margin must not be negative, got {margin}")
     distance = distance_function or pairwise_distance
     near, far = distance(input, positive), distance(input, negative)
     if swap:

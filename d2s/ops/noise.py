@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from d2s.core.interpreter import bind
+from d2s.errors import ArgumentError
 from d2s.ops.annotations import Tensor
 from d2s.ops.axes import axis_index
 from d2s.ops.dropout import dropout, dropout_mask_op
@@ -32,7 +33,7 @@ def rrelu(
         If not ``0 <= lower <= upper <= 1``.
     """
     if not 0 <= lower <= upper <= 1:
-        raise ValueError(f"rrelu needs 0 <= lower <= upper <= 1, got {lower} and {upper}")
+        raise ArgumentError(f"rrelu needs 0 <= lower <= upper <= 1, got {lower} and {upper}")
     x = floating(x)
     if not training:
         return where(x > 0, x, x * ((lower + upper) / 2))
@@ -80,7 +81,7 @@ def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | 
         If `p` is no probability.
     """
     if not 0 <= p <= 1:
-        raise ValueError(f"the probability p of dropout must lie in [0, 1], got {p}")
+        raise ArgumentError(f"the probability p of dropout must lie in [0, 1], got {p}")
     if not training or p == 0:
         return x
     if p == 1:

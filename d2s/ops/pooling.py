@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import bind
-from d2s.errors import ShapeError
+from d2s.errors import NotSupportedError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.casting import cast
 from d2s.ops.creation import arange, ones
@@ -209,7 +209,7 @@ def adaptive_avg_pool1d(x: Tensor, output_size: int, name: str | None = None) ->
 def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Tensor:
     """Largest elements of ranges that divide the last two axes into `output_size` parts."""
     if return_mask:
-        raise NotImplementedError("adaptive_max_pool2d with return_mask=True is not supported")
+        raise NotSupportedError("adaptive_max_pool2d with return_mask=True is not supported")
     rows, columns = pair(output_size, "output_size")
     vertical, horizontal = _bins(x.shape[2], rows or x.shape[2]), _bins(x.shape[3], columns or x.shape[3])
     lines = [

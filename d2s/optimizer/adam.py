@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.errors import ArgumentError
 from d2s.optimizer.groups import Array, Update
 from d2s.optimizer.lr import LRScheduler
 from d2s.optimizer.optimizer import Optimizer
@@ -85,9 +86,9 @@ def moment_options(beta1: float, beta2: float, epsilon: float) -> dict[str, Any]
     """The options of optimizers with moments; errors as `Adam`."""
     for label, beta in (("beta1", beta1), ("beta2", beta2)):
         if not 0 <= beta < 1:
-            raise ValueError(f"{label} must be in [0, 1), got {beta}")
+            raise ArgumentError(f"{label} must be in [0, 1), got {beta}")
     if epsilon < 0:
-        raise ValueError(f"epsilon must not be negative, got {epsilon}")
+        raise ArgumentError(f"epsilon must not be negative, got {epsilon}")
     return {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
 
 

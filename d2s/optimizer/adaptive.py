@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.errors import ArgumentError
 from d2s.optimizer.adam import moment_options, update_moments
 from d2s.optimizer.groups import Array, Update
 from d2s.optimizer.lr import LRScheduler
@@ -16,12 +17,12 @@ from d2s.optimizer.optimizer import Optimizer
 
 def _check_epsilon(epsilon: float) -> None:
     if epsilon < 0:
-        raise ValueError(f"epsilon must not be negative, got {epsilon}")
+        raise ArgumentError(f"epsilon must not be negative, got {epsilon}")
 
 
 def _check_share(name: str, value: float) -> None:
     if not 0 <= value < 1:
-        raise ValueError(f"{name} must be in [0, 1), got {value}")
+        raise ArgumentError(f"{name} must be in [0, 1), got {value}")
 
 
 class Adamax(Optimizer):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from d2s.eager.tensor import Tensor
-from d2s.errors import DTypeError
+from d2s.errors import ArgumentError, DTypeError
 from d2s.regularizer import L2Decay, WeightDecayRegularizer
 
 Array = np.ndarray[Any, Any]
@@ -69,7 +69,7 @@ def groups_of(parameters: Any, weight_decay: Any, grad_clip: Any, options: dict[
         raise DTypeError("an optimizer needs the list of its parameters", advice="Pass layer.parameters().")
     entries = list(parameters)
     if not entries:
-        raise ValueError("an optimizer needs at least one parameter, got an empty list")
+        raise ArgumentError("an optimizer needs at least one parameter, got an empty list")
     if isinstance(entries[0], dict):
         given = [dict(entry) for entry in entries]
     else:
@@ -78,13 +78,13 @@ def groups_of(parameters: Any, weight_decay: Any, grad_clip: Any, options: dict[
     groups = [_group(settings, defaults) for settings in given]
     everything = [param for group in groups for param in group.params]
     if len({id(param) for param in everything}) < len(everything):
-        raise ValueError("a parameter is in the list of the optimizer twice")
+        raise ArgumentError("a parameter is in the list of the optimizer twice")
     return groups
 
 
 def _group(settings: dict[str, Any], defaults: dict[str, Any]) -> Group:
     if "params" not in settings:
-        raise ValueError(f"a group of parameters needs the key 'params', got {', '.join(map(repr, settings))}")
+        raise ArgumentError(f"a group of parameters needs the key 'params', got {', '.join(map(repr, settings))}")
     found = settings.pop("params")
     params = [found] if isinstance(found, Tensor) else list(found)
     for param in params:
@@ -92,7 +92,7 @@ def _group(settings: dict[str, Any], defaults: dict[str, Any]) -> Group:
             raise DTypeError(f"an optimizer changes tensors, got {type(param).__name__}")
     unknown = settings.keys() - defaults.keys()
     if unknown:
-        raise ValueError(
+        raise ArgumentError(
             f"a group of parameters cannot set {', '.join(map(repr, sorted(unknown)))}; "
             f"known are {', '.join(map(repr, defaults))}"
         )

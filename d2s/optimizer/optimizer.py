@@ -9,7 +9,7 @@ import numpy as np
 
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import write_data
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.optimizer.groups import Array, Group, Update, groups_of
 from d2s.optimizer.lr import LRScheduler
 from d2s.optimizer.writing import target_of
@@ -164,7 +164,7 @@ class Optimizer:
         pairs = [(param, grad) for param, grad in params_grads if grad is not None]
         own = {id(param) for param in self._parameters}
         if any(id(param) not in own for param, _ in pairs):
-            raise ValueError("apply_gradients() got a parameter that does not belong to this optimizer")
+            raise ArgumentError("apply_gradients() got a parameter that does not belong to this optimizer")
         self._apply({id(param): grad for param, grad in pairs})
 
     def minimize(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from d2s.eager.tensor import Tensor
+from d2s.errors import ArgumentError
 
 
 def _with_gradients(parameters: Any) -> list[Any]:
@@ -67,6 +68,6 @@ def clip_grad_value_(parameters: Iterable[Any] | Any, clip_value: float) -> None
         If `clip_value` is negative.
     """
     if clip_value < 0:
-        raise ValueError(f"clip_value must not be negative, got {clip_value}")
+        raise ArgumentError(f"clip_value must not be negative, got {clip_value}")
     for parameter in _with_gradients(parameters):
         _set(parameter, np.clip(parameter.grad.data, -clip_value, clip_value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from d2s.errors import ArgumentError
 from d2s.optimizer.lr.scheduler import LRScheduler
 
 
@@ -34,7 +35,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     ) -> None:
         for name, value in (("T_0", T_0), ("T_mult", T_mult)):
             if not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} must be a positive integer, got {value!r}")
+                raise ArgumentError(f"{name} must be a positive integer, got {value!r}")
         self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
         super().__init__(learning_rate, last_epoch, verbose)
 
@@ -87,14 +88,14 @@ class CyclicLR(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if max_learning_rate < 0:
-            raise ValueError(f"max_learning_rate must not be negative, got {max_learning_rate}")
+            raise ArgumentError(f"max_learning_rate must not be negative, got {max_learning_rate}")
         step_size_down = step_size_up if step_size_down is None else step_size_down
         if step_size_up < 1 or step_size_down < 1:
-            raise ValueError(f"the step sizes must be at least 1, got {step_size_up} and {step_size_down}")
+            raise ArgumentError(f"the step sizes must be at least 1, got {step_size_up} and {step_size_down}")
         if scale_fn is None and mode not in ("triangular", "triangular2", "exp_range"):
-            raise ValueError(f"mode must be 'triangular', 'triangular2' or 'exp_range', got {mode!r}")
+            raise ArgumentError(f"mode must be 'triangular', 'triangular2' or 'exp_range', got {mode!r}")
         if scale_mode not in ("cycle", "iterations"):
-            raise ValueError(f"scale_mode must be 'cycle' or 'iterations', got {scale_mode!r}")
+            raise ArgumentError(f"scale_mode must be 'cycle' or 'iterations', got {scale_mode!r}")
         self.max_lr, self.step_size_up, self.step_size_down = float(max_learning_rate), step_size_up, step_size_down
         self.mode, self.exp_gamma, self.scale_fn, self.scale_mode = mode, exp_gamma, scale_fn, scale_mode
         super().__init__(base_learning_rate, last_epoch, verbose)
@@ -156,13 +157,13 @@ class OneCycleLR(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if max_learning_rate < 0 or end_learning_rate < 0:
-            raise ValueError(f"rates must not be negative, got {max_learning_rate} and {end_learning_rate}")
+            raise ArgumentError(f"rates must not be negative, got {max_learning_rate} and {end_learning_rate}")
         if not isinstance(total_steps, int) or total_steps < 1:
-            raise ValueError(f"total_steps must be a positive integer, got {total_steps!r}")
+            raise ArgumentError(f"total_steps must be a positive integer, got {total_steps!r}")
         if not 0 <= phase_pct <= 1 or (three_phase and phase_pct >= 0.5):
-            raise ValueError(f"phase_pct must be in [0, 1], and below 0.5 with three phases, got {phase_pct}")
+            raise ArgumentError(f"phase_pct must be in [0, 1], and below 0.5 with three phases, got {phase_pct}")
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must be 'cos' or 'linear', got {anneal_strategy!r}")
+            raise ArgumentError(f"anneal_strategy must be 'cos' or 'linear', got {anneal_strategy!r}")
         self.total_steps, self.anneal_strategy = total_steps, anneal_strategy
         first, top, last = max_learning_rate / divide_factor, float(max_learning_rate), float(end_learning_rate)
         up, end = phase_pct * total_steps - 1, total_steps - 1
@@ -172,7 +173,7 @@ class OneCycleLR(LRScheduler):
 
     def get_lr(self) -> float:
         if self.last_epoch > self.total_steps:
-            raise ValueError(f"OneCycleLR was made for {self.total_steps} steps, and this is step {self.last_epoch}")
+            raise ArgumentError(f"OneCycleLR was made for {self.total_steps} steps, and this is step {self.last_epoch}")
         begin, rate = 0.0, self.base_lr
         for end, target in self.phases:
             if self.last_epoch <= end or end == self.phases[-1][0]:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from d2s.errors import DTypeError
+from d2s.errors import ArgumentError, DTypeError
 from d2s.optimizer.lr.scheduler import LRScheduler
 
 
@@ -19,7 +19,7 @@ def _callable(function: Callable[[int], float]) -> Callable[[int], float]:
 
 def _above(value: float, name: str, least: float = 0) -> None:
     if not value > least:
-        raise ValueError(f"{name} must be above {least}, got {value}")
+        raise ArgumentError(f"{name} must be above {least}, got {value}")
 
 
 class StepDecay(LRScheduler):
@@ -34,7 +34,7 @@ class StepDecay(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if step_size < 1:
-            raise ValueError(f"step_size must be at least 1, got {step_size}")
+            raise ArgumentError(f"step_size must be at least 1, got {step_size}")
         self.step_size, self.gamma = step_size, gamma
         super().__init__(learning_rate, last_epoch, verbose)
 
@@ -60,9 +60,9 @@ class MultiStepDecay(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if any(one >= other for one, other in pairwise(milestones)):
-            raise ValueError(f"milestones must increase, got {list(milestones)}")
+            raise ArgumentError(f"milestones must increase, got {list(milestones)}")
         if gamma >= 1:
-            raise ValueError(f"gamma must be below 1, got {gamma}")
+            raise ArgumentError(f"gamma must be below 1, got {gamma}")
         self.milestones, self.gamma = list(milestones), gamma
         super().__init__(learning_rate, last_epoch, verbose)
 
@@ -83,7 +83,7 @@ class PiecewiseDecay(LRScheduler):
         self, boundaries: Sequence[int], values: Sequence[float], last_epoch: int = -1, verbose: bool = False
     ) -> None:
         if not boundaries or len(values) != len(boundaries) + 1:
-            raise ValueError(f"{len(boundaries)} boundaries need {len(boundaries) + 1} values, got {len(values)}")
+            raise ArgumentError(f"{len(boundaries)} boundaries need {len(boundaries) + 1} values, got {len(values)}")
         self.boundaries, self.values = list(boundaries), list(values)
         super().__init__(last_epoch=last_epoch, verbose=verbose)
 
@@ -197,7 +197,7 @@ class CosineAnnealingDecay(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if T_max < 1:
-            raise ValueError(f"T_max must be at least 1, got {T_max}")
+            raise ArgumentError(f"T_max must be at least 1, got {T_max}")
         self.T_max, self.eta_min = T_max, float(eta_min)
         super().__init__(learning_rate, last_epoch, verbose)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from d2s.eager.tensor import Tensor
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.optimizer.lr.scheduler import LRScheduler
 
 
@@ -59,11 +59,11 @@ class ReduceOnPlateau(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if mode not in ("min", "max"):
-            raise ValueError(f"mode must be 'min' or 'max', got {mode!r}")
+            raise ArgumentError(f"mode must be 'min' or 'max', got {mode!r}")
         if threshold_mode not in ("rel", "abs"):
-            raise ValueError(f"threshold_mode must be 'rel' or 'abs', got {threshold_mode!r}")
+            raise ArgumentError(f"threshold_mode must be 'rel' or 'abs', got {threshold_mode!r}")
         if factor >= 1:
-            raise ValueError(f"factor must be below 1, got {factor}")
+            raise ArgumentError(f"factor must be below 1, got {factor}")
         self.mode, self.factor, self.patience = mode, factor, patience
         self.threshold, self.threshold_mode = threshold, threshold_mode
         self.cooldown, self.min_lr, self.epsilon = cooldown, min_lr, epsilon

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from d2s.errors import DTypeError
+from d2s.errors import ArgumentError, DTypeError
 
 
 class LRScheduler:
@@ -34,7 +34,7 @@ class LRScheduler:
         if isinstance(learning_rate, bool) or not isinstance(learning_rate, int | float):
             raise DTypeError(f"the learning rate must be a number, got {type(learning_rate).__name__}")
         if learning_rate < 0:
-            raise ValueError(f"the learning rate must not be negative, got {learning_rate}")
+            raise ArgumentError(f"the learning rate must not be negative, got {learning_rate}")
         self.base_lr = float(learning_rate)
         self.last_lr = self.base_lr
         self.last_epoch = last_epoch

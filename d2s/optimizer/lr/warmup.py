@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from d2s.errors import ArgumentError
 from d2s.optimizer.lr.scheduler import LRScheduler
 
 
@@ -32,9 +33,9 @@ class LinearWarmup(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if warmup_steps < 1:
-            raise ValueError(f"warmup_steps must be at least 1, got {warmup_steps}")
+            raise ArgumentError(f"warmup_steps must be at least 1, got {warmup_steps}")
         if end_lr <= start_lr:
-            raise ValueError(f"end_lr must be above start_lr, got {end_lr} and {start_lr}")
+            raise ArgumentError(f"end_lr must be above start_lr, got {end_lr} and {start_lr}")
         self.learning_rate = learning_rate
         self.warmup_steps = warmup_steps
         self.start_lr, self.end_lr = start_lr, end_lr
@@ -86,11 +87,11 @@ class LinearLR(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if not 0 < start_factor <= 1:
-            raise ValueError(f"start_factor must be in (0, 1], got {start_factor}")
+            raise ArgumentError(f"start_factor must be in (0, 1], got {start_factor}")
         if not 0 <= end_factor <= 1:
-            raise ValueError(f"end_factor must be in [0, 1], got {end_factor}")
+            raise ArgumentError(f"end_factor must be in [0, 1], got {end_factor}")
         if total_steps < 1:
-            raise ValueError(f"total_steps must be at least 1, got {total_steps}")
+            raise ArgumentError(f"total_steps must be at least 1, got {total_steps}")
         self.total_steps, self.start_factor, self.end_factor = total_steps, start_factor, end_factor
         super().__init__(learning_rate, last_epoch, verbose)
 
