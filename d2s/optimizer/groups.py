@@ -34,7 +34,8 @@ class Group:
     options: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: that would cost more than the rest of a small step.
+@dataclass(slots=True)
 class Update:
     """One step of one parameter.
 

@@ -92,25 +92,26 @@ class Optimizer:
 
     def step(self) -> None:
         """Change every parameter that has a gradient and does not stop gradients."""
-        self._apply({id(param): grad for param, grad in self._pairs()})
+        self._apply([None if param.stop_gradient else param.grad for param in self._parameters])
 
     def _pairs(self) -> list[tuple[Any, Tensor]]:
         """The parameters that are to be changed, and their gradients."""
         return [(p, p.grad) for p in self._parameters if not p.stop_gradient and p.grad is not None]
 
-    def _apply(self, grads: dict[int, Tensor]) -> None:
-        """Do a step with these gradients, by the identity of their parameters."""
-        rate, place = self.get_lr(), 0
+    def _apply(self, grads: list[Tensor | None]) -> None:
+        """Do a step with these gradients, one for each parameter."""
+        rate, begin = self.get_lr(), 0
         for group in self._groups:
-            places = range(place, place + len(group.params))
-            place += len(group.params)
-            chosen = [one for one in places if id(self._parameters[one]) in grads]
-            pairs = [(self._parameters[one], grads[id(self._parameters[one])]) for one in chosen]
+            end = begin + len(group.params)
+            chosen = [place for place in range(begin, end) if grads[place] is not None]
+            begin = end
+            pairs = [(self._parameters[place], grads[place]) for place in chosen]
             if group.grad_clip is not None:
                 pairs = group.grad_clip(pairs)
-            for one, (param, grad) in zip(chosen, pairs, strict=True):
-                factor = group.learning_rate * getattr(param, "learning_rate", 1.0)
-                self._step_one(one, param, grad.data, rate * factor, group)
+            own_rate = rate * group.learning_rate
+            for place, (param, grad) in zip(chosen, pairs, strict=True):
+                assert grad is not None
+                self._step_one(place, param, grad.data, own_rate * getattr(param, "learning_rate", 1.0), group)
 
     def _step_one(self, place: int, param: Tensor, grad: Array, rate: float, group: Group) -> None:
         decay = getattr(param, "regularizer", None) or group.weight_decay
@@ -161,11 +162,10 @@ class Optimizer:
         ValueError
             If a parameter does not belong to this optimizer.
         """
-        pairs = [(param, grad) for param, grad in params_grads if grad is not None]
-        own = {id(param) for param in self._parameters}
-        if any(id(param) not in own for param, _ in pairs):
+        given = {id(param): grad for param, grad in params_grads if grad is not None}
+        if given.keys() - {id(param) for param in self._parameters}:
             raise ArgumentError("apply_gradients() got a parameter that does not belong to this optimizer")
-        self._apply({id(param): grad for param, grad in pairs})
+        self._apply([given.get(id(param)) for param in self._parameters])
 
     def minimize(
         self, loss: Tensor, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
