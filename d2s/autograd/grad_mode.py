@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, overload
 
-from d2s.core.interpreter import grad_enabled, set_grad_mode
+from d2s.core.interpreter import grad_enabled, set_grad_mode, state
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,11 +44,12 @@ class GradMode:
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            before = set_grad_mode(enabled)
+            before = state.grad_enabled
             try:
+                state.grad_enabled = enabled
                 return function(*args, **kwargs)
             finally:
-                set_grad_mode(before)
+                state.grad_enabled = before
 
         return call
 
@@ -57,13 +58,14 @@ def _drive(generator: Generator[Any, Any, Any], enabled: bool) -> Generator[Any,
     """Pass everything between `generator` and its caller, with the grad mode switched at each crossing."""
     step: Callable[[], Any] = functools.partial(next, generator)
     while True:
-        before = set_grad_mode(enabled)
+        before = state.grad_enabled
         try:
+            state.grad_enabled = enabled
             value = step()
         except StopIteration as stop:
             return stop.value
         finally:
-            set_grad_mode(before)
+            state.grad_enabled = before
         try:
             sent = yield value
         except BaseException as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from d2s.core.interpreter import current_interpreter, set_grad_mode, state
+from d2s.core.interpreter import current_interpreter, state
 from d2s.core.spec import TensorSpec, is_floating
 from d2s.eager.tape import Edge, InteriorNode, zeros
 from d2s.eager.tensor import Tensor
@@ -122,11 +122,12 @@ class PyLayer:
     def run_forward(cls, *args: Any, **kwargs: Any) -> tuple[PyLayerContext, Any]:
         """Run `forward` without grad mode; its context and its result."""
         context = PyLayerContext()
-        before = set_grad_mode(False)
+        before = state.grad_enabled
         try:
+            state.grad_enabled = False
             return context, cls.forward(context, *args, **kwargs)
         finally:
-            set_grad_mode(before)
+            state.grad_enabled = before
 
     @classmethod
     def run_backward(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core import interpreter
-from d2s.core.interpreter import TensorBase, set_grad_mode, state
+from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.eager.tape import Node, OpNode
 from d2s.errors import DTypeError, GradientError, LeafError, ShapeError
@@ -187,8 +187,9 @@ def write_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
     if tensor._sharing is None:
         _set_data(tensor, data)
         return
-    before = set_grad_mode(False)
+    before = state.grad_enabled
     try:
+        state.grad_enabled = False
         while (shared := tensor._sharing) is not None and shared.view is not None:
             data = shared.view.into_parent(interpreter.wrap(data)).data
             tensor = shared.view.parent
@@ -198,7 +199,7 @@ def write_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
             for peer in _alive(shared.peers):
                 _set_data(peer, data)
     finally:
-        set_grad_mode(before)
+        state.grad_enabled = before
 
 
 def fitted(tensor: Tensor, value: Tensor) -> Tensor:

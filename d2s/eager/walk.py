@@ -10,7 +10,8 @@ import numpy as np
 
 from d2s.core import interpreter
 from d2s.core.hooks import HookList
-from d2s.core.interpreter import set_grad_mode
+from d2s.core.interpreter import state
+from d2s.core.modes import modes_now, put_back
 from d2s.eager.lines import explain_in_backward
 from d2s.eager.tape import Edge, InteriorNode, LeafNode, Node
 from d2s.errors import AnomalyError
@@ -69,8 +70,9 @@ class Walk:
 
     def run(self, roots: Sequence[tuple[Edge, Tensor]]) -> None:
         """Walk from `roots`, given with the gradients of the final value with respect to each."""
-        before = set_grad_mode(self.create_graph)
+        modes = modes_now()
         try:
+            state.grad_enabled = self.create_graph
             roots = [(self.resolved(edge), grad) for edge, grad in roots]
             nodes = self._explore([edge for edge, _ in roots])
             for edge, grad in roots:
@@ -90,8 +92,12 @@ class Walk:
                     except AnomalyError as error:
                         explain_in_backward(error, reached)
                         raise
+        except BaseException as error:
+            put_back(modes, error)
+            raise
         finally:
-            set_grad_mode(before)
+            # Without a call: an interrupt may come at each.
+            state.grad_enabled = modes[1]
 
     def _explore(self, roots: Sequence[Edge]) -> list[InteriorNode]:
         """Interior nodes below `roots`, oldest first.

@@ -15,6 +15,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from d2s.core.interpreter import state
+from d2s.core.modes import modes_now, put_back
 from d2s.drawing.side_by_side import SideBySide
 from d2s.errors import D2SError, SourceError
 from d2s.jit.cache import ProgramCache, cache_of
@@ -172,13 +173,15 @@ class StaticFunction:
             return self.__d2s_inline__(state.current, args, kwargs, bound=True)
         if not _enabled or self.refusal is not None:
             return self._function(*args, **kwargs)
+        modes = modes_now()
         try:
             bound = self._arguments(args, kwargs)
             program = self._own_cache.find(bound)
             if program is None:
                 program = self._trace(bound)
             return program.run(bound)
-        except Exception as error:
+        except BaseException as error:
+            put_back(modes, error)
             show_user_lines(error)
             raise
 
@@ -270,6 +273,8 @@ class StaticFunction:
                 traced = trace(*arguments, opening.numbers, opening.sizes)
             except SizeNeeded as needed:
                 opening -= Opening(sizes=needed.places)
+            except MemoryError:
+                raise
             except Exception:
                 # The sizes first: numbers change more often.
                 opening = Opening(opening.numbers) if opening.sizes else Opening()

@@ -21,6 +21,7 @@ from d2s.static.executor import Compiled
 from d2s.static.failures import called
 from d2s.static.graph import spec_text
 from d2s.static.numeric_errors import SILENT
+from d2s.static.verify import verify
 
 MISSING = object()
 
@@ -77,6 +78,7 @@ class _Mode:
         self._compiled: Compiled | None = None
         if self._error is None:
             self._program = reader.program(described["program"])
+            verify(self._program)
             self._inputs = [(kind, number) for entry in described["inputs"] for kind, number in entry.items()]
 
     def run(self, given: dict[int, Tensor], tensors: list[Tensor]) -> Any:

@@ -15,6 +15,13 @@ from d2s.jit.stored_names import FUNCTIONS, TAGS, TYPES, error_class
 from d2s.static.program import Block, Operator, Program, Value, Write
 
 
+def _one_line(name: Any) -> str:
+    """A name that can stand in a comment of generated code."""
+    if not isinstance(name, str) or not name.isprintable():
+        raise TypeError(f"{name!r} is no name")
+    return name
+
+
 class Reader:
     """Makes Programs and nested Python values of what `Writer` gave."""
 
@@ -30,11 +37,12 @@ class Reader:
             # Constants hold no Values, so that each can be made in turn.
             is_constant = "constant" in entry
             self._values.append(Value(
-                entry["name"], None if entry["spec"] is None else self.spec(entry["spec"]), entry["stop_gradient"],
+                _one_line(entry["name"]),
+                None if entry["spec"] is None else self.spec(entry["spec"]), entry["stop_gradient"],
                 self.tree(entry["constant"]) if is_constant else None, is_constant,
                 TYPES[entry["kind"]] if entry["kind"] else None, entry["maybe_missing"],
             ))
-        program = Program(data["name"], self._block(data["block"]))
+        program = Program(_one_line(data["name"]), self._block(data["block"]))
         operators = list(program.all_operators())
         program.same_edge = {self._values[a]: self._values[b] for a, b in data["same_edge"]}
         for position, value, kept, through in data["writes"]:

@@ -114,7 +114,9 @@ def load(path: str | os.PathLike[str]) -> LoadedLayer:
                 raise ArgumentError(f"{name} has the format {described['format']!r}, expected {FORMAT!r}", kind="A02")
             arrays = [_read_array(archive, number) for number in range(described["arrays"])]
         return LoadedLayer(described, Reader(arrays))
-    except (zipfile.BadZipFile, KeyError, IndexError, TypeError, AttributeError, json.JSONDecodeError) as error:
+    except (
+        zipfile.BadZipFile, KeyError, IndexError, TypeError, AttributeError, json.JSONDecodeError, ProgramError,
+    ) as error:
         raise ArgumentError(f"{name} was not written by d2s.jit.save, or is damaged: {error}", kind="A02") from error
 
 

@@ -16,7 +16,7 @@ from d2s.operators import carried
 from d2s.operators.carried import Form, ValueOf
 from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
 from d2s.operators.heap import Heap, write
-from d2s.operators.region import REFUSALS, CannotMerge, IteratorAdvanced, Outcome, trace_branch
+from d2s.operators.region import ENDS, CannotMerge, IteratorAdvanced, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Block, Value, map_values, walk_operators
 from d2s.static.variable import ObjectVariable, Variable
@@ -137,7 +137,7 @@ class _Loop:
             nonlocal exit_
             try:
                 body()
-            except REFUSALS:
+            except ENDS:
                 raise
             except Exception as error:
                 self.errors.append((error, error.__traceback__))

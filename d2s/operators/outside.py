@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import BuiltinMethodType, CellType, MethodType, ModuleType
 from typing import Any
 
@@ -24,6 +25,32 @@ _BOUND = (MethodType, BuiltinMethodType)
 
 # In `dirty`: everything may be another than it was.
 _ANYTHING = "anything"
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """How much of what was read before calls that may have changed anything has been read again.
+
+    Attributes
+    ----------
+    epoch : int
+        Counts these calls along one path.
+    read_at : dict
+        The epoch in which the values of a tensor were read last, by its identity.
+    checked : frozenset
+        What was checked to be unchanged, by path and epoch.
+    """
+
+    epoch: int
+    read_at: dict[int, int]
+    checked: frozenset[tuple[Any, ...]]
+
+    def joined(self, other: Freshness) -> Freshness:
+        """What holds behind two paths, whichever was taken."""
+        both = self.read_at.keys() & other.read_at.keys()
+        return Freshness(
+            max(self.epoch, other.epoch), {key: min(self.read_at[key], other.read_at[key]) for key in both},
+            self.checked & other.checked)
 
 
 class OutsideReader(PathRecorder):
@@ -79,6 +106,15 @@ class OutsideReader(PathRecorder):
         self._object_inputs: dict[int, Value] = {}
         self._canonical: dict[int, tuple[Any, Variable]] = {}
         self._read_at: dict[int, int] = {}
+
+    @property
+    def freshness(self) -> Freshness:
+        """How fresh is what was read."""
+        return Freshness(self.epoch, dict(self._read_at), frozenset(self._checked))
+
+    @freshness.setter
+    def freshness(self, known: Freshness) -> None:
+        self.epoch, self._read_at, self._checked = known.epoch, dict(known.read_at), set(known.checked)
 
     # --- objects -------------------------------------------------------------------------------------------------
 

@@ -47,6 +47,8 @@ class IteratorAdvanced(BaseException):
 
 # What says that code cannot become a graph: not an exception of the user's program.
 REFUSALS = (UnsupportedSyntaxError, TracingError, ProgramError)
+# What ends a trace in any case.
+ENDS = (*REFUSALS, MemoryError)
 
 
 @dataclass
@@ -109,7 +111,7 @@ def explore(
             with noted_refusals() as refused:
                 try:
                     result = run()
-                except REFUSALS:
+                except ENDS:
                     raise
                 except IteratorAdvanced as found:
                     if not tracer.is_outermost:
@@ -203,7 +205,7 @@ def merge_outcomes(
             changes[key] = (node, real.get(content, content))
     canonical = [(variable, real.get(value, value)) for variable, value in pending[2]]
     tensors = {real.get(value, value): tensor for value, tensor in pending[3].items()}
-    return Outcome(result, changes, None, (pending[0], pending[1], canonical, tensors, pending[4]))
+    return Outcome(result, changes, None, (pending[0], pending[1], canonical, tensors, *pending[4:]))
 
 
 def apply_changes(changes: Iterable[tuple[Any, Any]]) -> None:
@@ -263,7 +265,7 @@ class _Merger:
         canonical += [pair for pair in second[2] if id(pair[0]) not in known]
         # What an object of the Program was filled with last, where both paths agree on it.
         filled = {key: template for key, template in first[4].items() if second[4].get(key) is template}
-        return pending, dirty, canonical, tensors, filled
+        return pending, dirty, canonical, tensors, filled, first[5].joined(second[5])
 
     def _read_again(self, key: Any, target: Any, one: Any, two: Any) -> Any:
         raise CannotMerge(f"{key[2]} of an object from outside is written on one path only")

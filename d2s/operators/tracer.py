@@ -229,12 +229,14 @@ class Tracer(ContainerReader):
     def state_now(self) -> tuple[Any, ...]:
         """What a region may change of the tracer itself."""
         canonical = [(variable, variable.value) for _, variable in self._canonical.values()]
-        return dict(self.pending), dict(self.dirty), canonical, dict(self.tensors), self.lowering.filled()
+        return (
+            dict(self.pending), dict(self.dirty), canonical, dict(self.tensors), self.lowering.filled(), self.freshness)
 
     def reset_state(self, before: tuple[Any, ...]) -> None:
         """Go back to an earlier `state_now`."""
         self.pending, self.dirty, tensors = dict(before[0]), dict(before[1]), before[3]
         self.lowering.set_filled(before[4])
+        self.freshness = before[5]
         known = {id(variable): value for variable, value in before[2]}
         for tensor, variable in self._canonical.values():
             # A tensor that was met inside the region only is what it was when it was met.
@@ -252,10 +254,13 @@ class Tracer(ContainerReader):
                     kind="U08",
                 )
         self.dirty.update(after[1])
+        self.epoch = max(self.epoch, after[5].epoch)
 
     def learn_writes(self, after: tuple[Any, ...]) -> bool:
         """Before a loop whose body ends in state `after`: what it writes outside is read when the Program runs, in
         the body and behind it.  True if there is anything new: then the body has to be traced again."""
+        # What a turn reads may have been changed by the one before.
+        self.epoch = max(self.epoch, after[5].epoch)
         written = {key: entry[1] for key, entry in after[0].items() if self.pending.get(key) is not entry}
         new = {**after[1], **written}
         if all(key in self.dirty and key not in self.pending for key in new):

@@ -178,7 +178,8 @@ class FunctionWriter:
     # --- lines -------------------------------------------------------------------------------------------------
 
     def line(self, text: str, operator: Operator | None = None) -> None:
-        self.source.lines.append(INDENT * self.depth + text)
+        # One line, whatever a name or a file is called: line breaks in literals are escaped.
+        self.source.lines.append(INDENT * self.depth + " ".join(text.splitlines()))
         if operator is not None:
             self.source.locations[len(self.source.lines)] = operator
 

@@ -347,18 +347,46 @@ def test_a_file_that_is_none_is_refused(path, tmp_path):
             d2s.jit.load(other)
 
 
-@pytest.mark.parametrize("name", ["os.system", "operator.methodcaller", "operator.call", "getattr", "eval"])
-def test_functions_that_are_not_listed_are_not_found(path, name):
-    d2s.jit.save(lambda x: x.reshape([x.shape[0] * 3]), path, input_spec=ANY_ROWS)
+def tampered(path, change):
+    """Replace the description in a saved file by what `change` makes of its text."""
     file = path.with_suffix(".d2s")
     with zipfile.ZipFile(file) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     text = entries["program.json"].decode()
-    assert "operator.mul" in text
-    entries["program.json"] = text.replace("operator.mul", name).encode()
+    entries["program.json"] = change(text).encode()
+    assert entries["program.json"] != text.encode()
+    json.loads(entries["program.json"])
     with zipfile.ZipFile(file, "w") as archive:
         for entry, content in entries.items():
             archive.writestr(entry, content)
-    assert json.loads(entries["program.json"])
+
+
+@pytest.mark.parametrize("name", ["os.system", "operator.methodcaller", "operator.call", "getattr", "eval"])
+def test_functions_that_are_not_listed_are_not_found(path, name):
+    d2s.jit.save(lambda x: x.reshape([x.shape[0] * 3]), path, input_spec=ANY_ROWS)
+    tampered(path, lambda text: text.replace("operator.mul", name))
     with pytest.raises(ValueError, match=f"damaged: '{re.escape(name)}'"):
+        d2s.jit.load(path)
+
+
+@pytest.mark.parametrize("change", [
+    # Names are comments in generated code.
+    lambda described: described["modes"]["eval"]["program"]["values"][0].update(
+        name="x\n    raise SystemExit\n    "),
+    lambda described: described["modes"]["eval"]["program"].update(name="f\rraise SystemExit"),
+    # A Program that reads a value before it is defined, one with an op that its values do not fit, one with no end.
+    lambda described: described["modes"]["eval"]["program"]["block"]["operators"].reverse(),
+    lambda described: described["modes"]["eval"]["program"]["block"]["operators"][0].update(kind="matmul"),
+    lambda described: described["modes"]["eval"]["program"]["block"]["operators"][0].update(kind="unknown"),
+], ids=["name of a value", "name of the Program", "order", "op", "kind"])
+def test_a_program_is_verified_before_it_runs(path, change):
+    d2s.jit.save(lambda x: (x * 2).sum(), path, input_spec=ANY_ROWS)
+
+    def changed(text):
+        described = json.loads(text)
+        change(described)
+        return json.dumps(described)
+
+    tampered(path, changed)
+    with pytest.raises(ValueError, match="damaged"):
         d2s.jit.load(path)
