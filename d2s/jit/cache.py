@@ -11,7 +11,6 @@ from typing import Any
 from d2s.core.interpreter import state
 from d2s.core.spec import default_dtype
 from d2s.errors import ArgumentError
-from d2s.errors import ArgumentError
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.fallback import EagerCall
 from d2s.jit.generality import Generality
