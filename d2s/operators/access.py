@@ -68,9 +68,28 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
     """Attribute of a symbol; what a Variable does not have is asked of the caller's Tensor."""
     if isinstance(value, Variable):
         tensor = tracer.outer_tensor(value)
-        if tensor is not None and not hasattr(type(value), name) and name not in value.__dict__:
-            return getattr(tensor, name)
+        if tensor is not None and name not in value.__dict__ and (
+                not hasattr(type(value), name) or _is_set_on(tensor, name)):
+            return _attribute_of_tensor(tracer, value, tensor, name)
     return getattr(value, name)
+
+
+def _is_set_on(tensor: Any, name: str) -> bool:
+    """True if the user has set this attribute on a Tensor, in the place of a method even."""
+    return name in getattr(tensor, "__dict__", ()) and not hasattr(getattr(type(tensor), name, None), "__set__")
+
+
+def _attribute_of_tensor(tracer: Tracer, variable: Variable, tensor: Any, name: str) -> Any:
+    """What the caller's Tensor has and symbols have not: attributes set by the user, and its state in each run."""
+    if hasattr(type(tensor), name) and not _is_set_on(tensor, name):
+        return tracer.python_call(getattr, (variable, name), effect=True)
+    pending = tracer.pending.get((id(tensor), "attr", name))
+    if pending is not None:
+        return pending[0]
+    source = tracer.sources[tracer.captured[id(tensor)][1]]
+    if tracer.is_later(tensor, "attr", name):
+        return tracer.python_call(getattr, (variable, name), effect=True)
+    return tracer.read(Attribute(source, name), _found(tracer, source, tensor, name), getattr, variable, name)
 
 
 def _class_attribute(tracer: Tracer, cls: type, name: str) -> Any:
@@ -189,7 +208,13 @@ def has_attr(tracer: Tracer, value: Any, name: str) -> Any:
     if (id(value), "attr", name) in tracer.pending:
         return True
     source = tracer.source_of(value)
-    if source is None or isinstance(value, TensorBase):
+    if isinstance(value, TensorBase):
+        try:
+            attr(tracer, value, name)
+        except AttributeError:
+            return False
+        return True
+    if source is None:
         return hasattr(value, name)
     if id(value) in tracer.dirty:
         return tracer.python_call(hasattr, (value, name), kind=bool, effect=True)
@@ -252,9 +277,12 @@ def _store_on_tensor(tracer: Tracer, variable: Variable, name: str, value: Any) 
     if tracer.outer_tensor(variable) is None:
         setattr(variable, name, value)
         return
+    tensor = tracer.outer_tensor(variable)
     tracer.effect(setattr, variable, name, value)
     if name == "stop_gradient":
         tracer.set_stop_gradient(variable, bool(value))
+    elif not hasattr(type(variable), name):
+        tracer.pending[(id(tensor), "attr", name)] = (value, tensor)
 
 
 def delete_attr(tracer: Tracer, target: Any, name: str) -> None:

@@ -182,10 +182,12 @@ def is_structural(source: Source) -> bool:
     """True for a path that starts at a Layer and goes through attributes of Layers only, and for a Parameter."""
     if isinstance(source, Item) and isinstance(source.base, Attribute) and source.base.name in REGISTRIES:
         source = source.base
-    while isinstance(source, Attribute):
-        source = source.base
-    return isinstance(source, Constant) and (
-        is_layer(source.value) or getattr(source.value, "tells_changes", False) is True)
+    root = source
+    while isinstance(root, Attribute):
+        root = root.base
+    # Of a Parameter, what is set on it by the user does not tell when it changes.
+    return isinstance(root, Constant) and (
+        is_layer(root.value) or (root is source and getattr(root.value, "tells_changes", False) is True))
 
 
 def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import types
 
+import numpy as np
+
 import d2s
 from tests.footguns.stage import footgun
-from tests.footguns.things import x
+from tests.footguns.things import constant, x
 
 factor = 2.0
 table = {"k": 1.0}
@@ -384,3 +386,68 @@ def grad_mode_set_inside(stage):
     stage(f, x())
     stage(f, x())
     stage.note(d2s.is_grad_enabled())
+
+
+@footgun
+def attributes_of_tensors(stage):
+    weight = x(1.0, 2.0, 3.0)
+
+    def f(z):
+        return z * weight.tag * getattr(z, "tag", 10.0), hasattr(z, "tag"), hasattr(weight, "other")
+
+    f = stage.static(f)
+    tagged = x()
+    stage(f, tagged)
+    weight.tag = 2.0
+    stage(f, tagged)
+    weight.tag = 3.0
+    stage(f, tagged)
+    tagged.tag = 4.0
+    stage(f, tagged)
+    stage(f, x())
+    weight.other = None
+    stage(f, tagged)
+    weight.tag = x(1.0, 1.0, 2.0)
+    stage(f, tagged)
+
+
+@footgun
+def attributes_of_parameters(stage):
+    layer = d2s.nn.Linear(3, 3)
+    layer.set_state_dict({"weight": np.eye(3), "bias": np.zeros(3)})
+
+    def f(z):
+        return layer(z) * layer.weight.scale
+
+    f = stage.static(f)
+    for layer.weight.scale in (1.0, 2.0, 2.0, 3.0):
+        stage(f, x())
+
+
+@footgun
+def attribute_of_a_tensor_set_inside(stage):
+    weight = stage.watch(x(1.0, 2.0, 3.0))
+    weight.count = 0
+
+    def f(z):
+        weight.count = weight.count + 1
+        weight.last = z * weight.count
+        return weight.last + weight.count
+
+    f = stage.static(f)
+    for _ in range(4):
+        stage(f, x())
+        stage.note(weight.count, weight.last)
+
+
+@footgun
+def version_and_data_of_a_tensor(stage):
+    def f(z):
+        return z * 2, z.version, z.data.tolist()
+
+    f = stage.static(f)
+    one = constant()
+    stage(f, one)
+    one[0] = 5.0
+    stage(f, one)
+    stage(f, constant(7.0, 8.0, 9.0))
