@@ -281,11 +281,19 @@ class GuardSet:
         return check
 
     def broken(self, args: dict[str, Any]) -> list[Change]:
-        """The conditions that do not hold now."""
+        """The conditions that do not hold now; below a path that has changed nothing is looked at.
+
+        What was read there may be behind a property now, or not be there at all.
+        """
         namespace = self._names.namespace | _HELPERS | {"args": args}
-        return [
-            Change(guard, _evaluates(guard.source.expression(self._names), namespace, ABSENT))
-            for condition, guard in self.guards.items() if not _evaluates(condition, namespace, False)]
+        found: dict[tuple[Any, ...], Change] = {}
+        for condition, guard in self.guards.items():
+            path = guard.source.identity
+            if any(path[: len(changed)] == changed for changed in found):
+                continue
+            if not _evaluates(condition, namespace, False):
+                found[path] = Change(guard, _evaluates(guard.source.expression(self._names), namespace, ABSENT))
+        return list(found.values())
 
 
 @dataclass(frozen=True)
