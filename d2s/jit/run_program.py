@@ -199,6 +199,9 @@ class CallNode(InteriorNode):
         return (self, index) if edge is None else edge
 
     def output_leads_on(self, index: int, walk: Any) -> bool:
+        if self.compiled.has_regions:
+            # Asked only of a run that has been used up, which says so when it is visited.
+            return True
         edges = (self.edges[number] for number in self.compiled.dependencies[index])
         return any(edge is not None and walk.needs(edge) for edge in edges)
 

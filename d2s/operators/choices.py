@@ -1,7 +1,7 @@
 """Tensors that control flow chose among several: after ``y = a if c else b`` a write to `y` is one to `a` or to `b`.
 
-Reading is right without more ado, see `d2s.static.aliases`.  A write would have to reach whoever else still holds the
-tensor chosen, so it is refused as long as there is somebody.
+Reading is right without more ado, see `d2s.static.aliases`.  A write reaches whoever else holds the tensor chosen:
+each of them becomes what is written, if it is the same tensor in the run.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator
 
-from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.core.spec import Dim, Shape, TensorSpec
+from d2s.static.program import Value
 from d2s.static.variable import Variable
 
 _LINKS = "_d2s_chosen"
@@ -32,14 +33,29 @@ def _alive(variable: Variable) -> Iterator[Variable]:
             yield other
 
 
-def check_unshared(variable: Variable) -> None:
-    """Raise if a write to `variable` may be one to another tensor that is still in use."""
-    if next(_alive(variable), None) is not None:
-        raise UnsupportedSyntaxError(
-            "an in-place write to a tensor that is one of several, known only when the Program runs, cannot become a "
-            "graph", user_location(), "Write to a clone of it.",
-            kind="U12",
-        )
+def may_be(variable: Variable) -> list[Variable]:
+    """Those still in use that may be the same tensor as `variable`, or share values with it."""
+    return list(_alive(variable))
 
 
-__all__ = ["check_unshared", "note"]
+def joined_spec(first: Value, second: Value) -> TensorSpec | None:
+    """What two tensors that may take one place have in common, if anything: sizes that differ become unknown."""
+    assert first.spec is not None and second.spec is not None
+    if first.spec == second.spec:
+        return first.spec
+    if first.spec.dtype != second.spec.dtype or first.spec.ndim != second.spec.ndim:
+        return None
+    shape: Shape = tuple(
+        a if a == b else Dim() for a, b in zip(first.spec.shape, second.spec.shape, strict=True))
+    return TensorSpec(shape, first.spec.dtype)
+
+
+def may_replace(first: Value, second: Value) -> bool:
+    """True unless it is known that two values are not one tensor."""
+    assert first.spec is not None and second.spec is not None
+    return first.spec.dtype == second.spec.dtype and first.spec.ndim == second.spec.ndim and all(
+        a == b or not (isinstance(a, int) and isinstance(b, int))
+        for a, b in zip(first.spec.shape, second.spec.shape, strict=True))
+
+
+__all__ = ["joined_spec", "may_be", "may_replace", "note"]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CellType, FunctionType, MemberDescriptorType, MethodType
 from typing import Any
 
+from d2s.operators.choices import may_be
 from d2s.operators.iterators import progress_of
 from d2s.operators.views import relatives
 from d2s.static.runtime import MISSING
@@ -183,8 +184,8 @@ class Heap:
         if isinstance(node, CellType):
             stack.append(content)
         elif isinstance(node, Variable):
-            # A write to one is a write to those that share its values.
-            stack.extend(relatives(node))
+            # A write to one is a write to those that share its values, or may be the same.
+            stack.extend((*relatives(node), *may_be(node)))
         elif isinstance(content, dict):
             stack.extend(content.values())
         elif not isinstance(node, bytearray):

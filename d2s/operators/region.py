@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.core.spec import Dim, Shape, TensorSpec
 from d2s.errors import Location, ProgramError, TracingError, UnsupportedSyntaxError, noted_refusals, user_location
 from d2s.operators import choices
 from d2s.operators.equality import is_plain, same_value
@@ -410,7 +409,9 @@ class _Merger:
         """One Value for two tensor Values."""
         if a is b:
             return a
-        spec = joined_spec(a, b, what)
+        spec = choices.joined_spec(a, b)
+        if spec is None:
+            raise CannotMerge(f"{what} is {a.spec} on one path and {b.spec} on the other")
         missing = a.maybe_missing or b.maybe_missing
         out = self.tracer.new_value(what, spec, a.stop_gradient and b.stop_gradient, maybe_missing=missing)
         self._give(out, a, b)
@@ -424,17 +425,6 @@ class _Merger:
     def _holder(self, symbol: Any) -> Any:
         self.pairs[symbol.value] = symbol
         return symbol
-
-
-def joined_spec(a: Value, b: Value, what: str) -> TensorSpec:
-    """What two tensors that may take one place have in common: sizes that differ become unknown."""
-    assert a.spec is not None and b.spec is not None
-    if a.spec == b.spec:
-        return a.spec
-    if a.spec.dtype != b.spec.dtype or a.spec.ndim != b.spec.ndim:
-        raise CannotMerge(f"{what} is {a.spec} on one path and {b.spec} on the other")
-    shape: Shape = tuple(x if x == y else Dim() for x, y in zip(a.spec.shape, b.spec.shape, strict=True))
-    return TensorSpec(shape, a.spec.dtype)
 
 
 def same_plain_value(a: Any, b: Any) -> bool:
@@ -464,7 +454,6 @@ __all__ = [
     "Outcome",
     "apply_changes",
     "explore",
-    "joined_spec",
     "merge_outcomes",
     "same_plain_value",
     "trace_branch",

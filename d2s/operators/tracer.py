@@ -7,6 +7,7 @@ effects.  Decisions that Python needs are followed both ways (`recorder`).
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, is_floating, spec_of
 from d2s.errors import ShapeError, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import policy, views
+from d2s.operators.choices import joined_spec
 from d2s.operators.closures import Lowering
 from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
@@ -24,7 +26,7 @@ from d2s.operators.guards import REGISTRIES, Guard, layer_state
 from d2s.operators.run_time import checked_number, set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
-from d2s.static.program import Program, Value
+from d2s.static.program import Block, Program, Value
 from d2s.static.variable import ObjectVariable, Variable
 
 
@@ -85,6 +87,29 @@ class Tracer(ContainerReader):
         self.rebind(variable, new.value)
         if old.value in self.retaining:
             self.retaining.add(variable.value)
+            self.python_call(show_retained, (old, variable), effect=True)
+
+    def are_one(self, first: Value, second: Value) -> ObjectVariable:
+        """Whether two values are one tensor in a run: they have the same hooks then."""
+        points = (ObjectVariable(self, self.hook_point(value)) for value in (first, second))
+        return self.python_call(operator.is_, tuple(points), kind=bool)
+
+    def rebind_chosen(self, variable: Variable, test: ObjectVariable, new: Variable) -> None:
+        """Make `variable` name `new` in runs in which `test` is true."""
+        old = Variable(self, variable.value)
+        first, second = new.value, old.value
+        spec = joined_spec(first, second)
+        out = self.new_value(
+            second.name, spec, first.stop_gradient and second.stop_gradient,
+            maybe_missing=second.maybe_missing)
+        record = self.new_value("record", None)
+        emitted = self.emit(
+            "cond", (test.value,), (out,), {}, effect=True, blocks=(Block((), [], (first,)), Block((), [], (second,))))
+        if emitted.record is None:
+            emitted.record = record
+            self.definitions[record] = (emitted, self.block)
+        self.rebind(variable, emitted.outputs[0])
+        if self.retaining:
             self.python_call(show_retained, (old, variable), effect=True)
 
     def set_value(self, variable: Variable, value: Any) -> None:

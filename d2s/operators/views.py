@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.errors import GradientError, LeafError, UnsupportedSyntaxError, user_location
-from d2s.operators.choices import check_unshared
+from d2s.operators.choices import may_be, may_replace
 from d2s.ops.indexing import with_item
 from d2s.ops.sharing import REARRANGING, VIEW_OPS
 from d2s.static.program import Value
@@ -184,22 +184,75 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
     """Write `value` to `variable` and to what shares values with it; with `data_only`, history stays as it is."""
     kept, through = (None, None) if data_only else (variable.value, tracer.maker(value.value))
     while (shared := sharing_of(variable)) is not None and shared.view is not None:
-        check_unshared(variable)
         value = shared.view.into_parent(tracer, value)
         variable = shared.view.parent
-    check_unshared(variable)
-    if shared is not None and next(_alive(shared.detached), None) is not None:
-        raise UnsupportedSyntaxError(
-            "an in-place write to a tensor of which a detached one is still in use cannot become a graph",
-            user_location(), "Detach a clone: x.clone().detach().",
-            kind="U23",
-        )
+    _check_not_detached(shared)
+    before = {id(member): (member, member.value) for member in _family(variable)}
+    others = {id(other): other for member, _ in before.values() for other in may_be(member) if id(other) not in before}
+    for other in others.values():
+        _check_can_follow(tracer, other)
     old = variable.value
     _write_root(tracer, variable, value, data_only)
     tracer.note_write(old, variable.value, kept, through)
+    for member, was in before.values():
+        if member is not variable:
+            _refresh(tracer, member)
+        for other in may_be(member):
+            if id(other) in others and may_replace(was, other.value):
+                _follow(tracer, other, member, was)
+
+
+def _family(root: Variable) -> Iterator[Variable]:
+    """A tensor that is no view, and its views, each before those taken of it."""
+    yield root
+    shared = sharing_of(root)
     if shared is not None:
         for view in _alive(shared.views):
-            _refresh(tracer, view)
+            yield from _family(view)
+
+
+def _check_not_detached(shared: Sharing | None) -> None:
+    if shared is not None and next(_alive(shared.detached), None) is not None:
+        raise UnsupportedSyntaxError(
+            "an in-place write to a tensor of which a detached one is still in use cannot become a graph",
+            user_location(), "Detach a clone: x.clone().detach().", kind="U23",
+        )
+
+
+def _root_of(variable: Variable) -> Variable:
+    while (shared := sharing_of(variable)) is not None and shared.view is not None:
+        variable = shared.view.parent
+    return variable
+
+
+def _check_can_follow(tracer: Tracer, variable: Variable) -> None:
+    """Refuse a write that may be one to `variable`, if that is a tensor from outside."""
+    root = _root_of(variable)
+    _check_not_detached(sharing_of(root))
+    if root.value in tracer.tensors or tracer.is_outer(root.value) or tracer.is_leaf(root.value):
+        raise UnsupportedSyntaxError(
+            "an in-place write to a tensor that may be one from outside, known only when the Program runs, cannot "
+            "become a graph", user_location(), "Write to a clone of it.", kind="U12",
+        )
+
+
+def _follow(tracer: Tracer, other: Variable, written: Variable, was: Value) -> None:
+    """Write to `other` what was written to `written`, in runs in which they are one tensor; `was`: before the write."""
+    same = tracer.are_one(was, other.value)
+    value, root = Variable(tracer, written.value), other
+    while (shared := sharing_of(root)) is not None and shared.view is not None:
+        value = shared.view.into_parent(tracer, value)
+        root = shared.view.parent
+    for member in list(_family(root)):
+        if member is not root:
+            view = sharing_of(member)
+            assert view is not None and view.view is not None
+            value = view.view.of_parent(tracer)
+            value.__dict__.pop(_SHARING, None)
+        tracer.rebind_chosen(member, same, value)
+    if root is not other:
+        # It is a view, derived anew from what its root is now.
+        tracer.rebind_chosen(written, same, other)
 
 
 def _write_root(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) -> None:
@@ -234,15 +287,13 @@ def replaced(tracer: Tracer, old: Value, data: Value) -> Value:
 
 
 def _refresh(tracer: Tracer, variable: Variable) -> None:
-    """Derive the view `variable`, and its views, anew."""
+    """Derive the view `variable` anew."""
     shared = sharing_of(variable)
     assert shared is not None and shared.view is not None
     fresh = shared.view.of_parent(tracer)
     # The fresh result is no view of its own: `variable` is.
     fresh.__dict__.pop(_SHARING, None)
     tracer.rebind_version(variable, fresh)
-    for view in _alive(shared.views):
-        _refresh(tracer, view)
 
 
 __all__ = [
