@@ -242,6 +242,11 @@ class Tape:
     def follow(self, call: CallNode) -> None:
         """Follow the run as far as it has come: up to the `backward` it is in, or to its end."""
         path = _Path(call, self._nodes)
+        if call.released:
+            for node in self._nodes:
+                node.release()
+        else:
+            path.fill()
         self._outputs = path.outputs()
         for number in call.written:
             self.note_write(number)
@@ -326,9 +331,8 @@ class _Path:
         self._keep(program.block, call.saved)
         with contextlib.suppress(_Stopped):
             self._block(program.block)
-        self._fill()
 
-    def _fill(self) -> None:
+    def fill(self) -> None:
         """Let the nodes that gradients can come to hold what their rules read: the run has kept it."""
         reached: set[Any] = set()
         stack = [found[0][0] for found in self.outputs() if found is not None and found[0] is not None]

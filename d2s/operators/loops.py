@@ -12,12 +12,13 @@ from types import CellType, TracebackType
 from typing import Any, TypeAlias
 
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators import carried
+from d2s.operators import carried, choices
 from d2s.operators.carried import Form, ValueOf
 from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
 from d2s.operators.heap import Heap, write
 from d2s.operators.region import ENDS, CannotMerge, IteratorAdvanced, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
+from d2s.operators.views import sharing
 from d2s.static.program import Block, Value, map_values, walk_operators
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -147,13 +148,18 @@ class _Loop:
         self.test, self.body = tested, turn
         self.before = self._heap()
         self.places: dict[Place, Form] = {}
+        # What turns leave in a place, other than what they make: tensors from before, by identity, and what other
+        # places held.
+        self.handed_on: dict[Place, dict[int | Place, Variable | None]] = {}
+        self.rebuilt: dict[int, Any] = {}
+        self.made: dict[int, Place] = {}
 
     def run(self) -> tuple[list[_Raised], Any]:
         """Record the loop; the exceptions of its turns, and what tells which one ended it."""
         for _ in range(MAX_ATTEMPTS):
             if self._attempt():
                 # Whoever else holds what was carried is found by references: keep none.
-                del self.before, self.rebuilt
+                del self.before, self.rebuilt, self.held, self.handed_on
                 return self.errors, self.code()
         raise UnsupportedSyntaxError("what this loop carries does not settle", user_location(), kind="U21")
 
@@ -195,7 +201,8 @@ class _Loop:
         return found if isinstance(found, str) and found.isidentifier() else "carried"
 
     def _enter(self, values: dict[Place, Iterator[Value]]) -> None:
-        self.rebuilt: dict[int, Any] = {}
+        self.rebuilt, self.made = {}, {}
+        held: dict[Place, list[Variable]] = {}
         for place, form in self.places.items():
             node = self.before.nodes[place[0]]
             if isinstance(node, Variable):
@@ -204,7 +211,30 @@ class _Loop:
             thing = carried.rebuilt(self.tracer, form, values[place], self._held_before(place))
             if isinstance(thing, list | dict):
                 self.rebuilt[id(thing)] = thing
+            held[place] = list(_tensors_in(thing))
+            self.made.update((id(variable), place) for variable in held[place])
             write(node, place[1], thing)
+        # A write in a turn may be one to whatever an earlier turn has put there.
+        self.held = held
+        for place, variables in held.items():
+            for source in self._sources(place):
+                others = [source] if isinstance(source, Variable) else held.get(source, ())
+                for variable in variables:
+                    choices.note(variable, sharing(others))
+
+    def _sources(self, place: Place) -> Iterator[Variable | Place]:
+        """What a place may hold at the beginning of a turn, other than what it held at first."""
+        seen = {place}
+        stack = [place]
+        while stack:
+            for key, variable in self.handed_on.get(stack.pop(), {}).items():
+                if variable is not None:
+                    yield variable
+                elif isinstance(key, tuple) and key not in seen:
+                    seen.add(key)
+                    stack.append(key)
+                    yield key
+                    yield from _tensors_in(self._held_before(key))
 
     def _refuse_changes_of_rebuilt(self, outcome: Outcome) -> None:
         for thing in self.rebuilt.values():
@@ -219,6 +249,7 @@ class _Loop:
                 continue
             for where, old, now in _differences(node, self.before.contents[key], after):
                 place = (key, where)
+                new |= self._note_handed_on(place, now)
                 held = self.places.get(place) or self._form(node, old, _value_now)
                 found = self._form(node, now, outcome.value_of)
                 form = carried.joined(held, found, self._name(place), self.tracer.in_loop > 1)
@@ -226,6 +257,18 @@ class _Loop:
                     self.places[place] = form
                     new = True
         return new
+
+    def _note_handed_on(self, place: Place, now: Any) -> bool:
+        """Take note of tensors that a turn has not made itself; True if that is news."""
+        known = self.handed_on.setdefault(place, {})
+        before = len(known)
+        for variable in _tensors_in(now):
+            source = self.made.get(id(variable))
+            if source is not None:
+                known[source] = None
+            elif id(variable) in self.before.nodes:
+                known[id(variable)] = variable
+        return len(known) > before
 
     def _form(self, node: Any, thing: Any, value_of: ValueOf) -> Form:
         if isinstance(node, Variable):
@@ -294,6 +337,14 @@ class _Loop:
             return value
         with self.tracer.recording_into(block):
             return self.tracer.truth_of(Variable(self.tracer, value))
+
+
+def _tensors_in(thing: Any) -> Iterator[Variable]:
+    if isinstance(thing, Variable):
+        yield thing
+    elif isinstance(thing, tuple | list | dict):
+        for part in thing.values() if isinstance(thing, dict) else thing:
+            yield from _tensors_in(part)
 
 
 def _value_now(variable: Variable) -> Value:

@@ -135,8 +135,7 @@ def leave(tracer: Tracer, variable: Variable) -> list[tuple[Variable, Variable, 
     queue = [variable]
     for member in queue:
         for relative in relatives(member):
-            known = relative.value in tracer.tensors or tracer.in_scope(relative.value)
-            if id(relative) in reached or not known:
+            if id(relative) in reached or not _is_here(tracer, relative):
                 continue
             reached[id(relative)] = relative, member
             if not tracer.is_tensor_of_run(relative):
@@ -187,8 +186,10 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
         value = shared.view.into_parent(tracer, value)
         variable = shared.view.parent
     _check_not_detached(shared)
-    before = {id(member): (member, member.value) for member in _family(variable)}
-    others = {id(other): other for member, _ in before.values() for other in may_be(member) if id(other) not in before}
+    before = {id(member): (member, member.value) for member in _family(tracer, variable)}
+    others = {
+        id(other): other for member, _ in before.values() for other in may_be(member)
+        if id(other) not in before and _is_here(tracer, other)}
     for other in others.values():
         _check_can_follow(tracer, other)
     old = variable.value
@@ -202,13 +203,20 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
                 _follow(tracer, other, member, was)
 
 
-def _family(root: Variable) -> Iterator[Variable]:
+def _family(tracer: Tracer, root: Variable) -> Iterator[Variable]:
     """A tensor that is no view, and its views, each before those taken of it."""
     yield root
     shared = sharing_of(root)
     if shared is not None:
         for view in _alive(shared.views):
-            yield from _family(view)
+            if _is_here(tracer, view):
+                yield from _family(tracer, view)
+
+
+def _is_here(tracer: Tracer, variable: Variable) -> bool:
+    """False for what was made on another path, and is still held because that path waits to be merged."""
+    value = variable.value
+    return value in tracer.tensors or tracer.in_scope(value) or any(value in inputs for inputs in tracer.turn_inputs)
 
 
 def _check_not_detached(shared: Sharing | None) -> None:
@@ -243,7 +251,7 @@ def _follow(tracer: Tracer, other: Variable, written: Variable, was: Value) -> N
     while (shared := sharing_of(root)) is not None and shared.view is not None:
         value = shared.view.into_parent(tracer, value)
         root = shared.view.parent
-    for member in list(_family(root)):
+    for member in list(_family(tracer, root)):
         if member is not root:
             view = sharing_of(member)
             assert view is not None and view.view is not None
