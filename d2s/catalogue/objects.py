@@ -186,30 +186,27 @@ KINDS = (
     ),
     syntax(
         "U12",
-        "A write to one of several tensors",
-        cause="A write in place to a tensor that is one of several; which one is known only when the Program runs.",
+        "A write to one of several tensors that cannot be followed",
+        cause="A write in place to a tensor that is one of several, which one being known only when the Program runs; "
+        "and among them is one from outside, or a view that a branch or an earlier turn of a loop has made.",
         fix="Write to a clone, or write in the branches.",
         example="""
             @paddle.jit.to_static
-            def f(x):
-                a, b = x * 1, x * 2
-                c = a if x.sum() > 0 else b
+            def f(x, y):
+                c = x if x.sum() > 0 else y
                 c.add_(x)
-                return a, b
+                return c
 
-            f(paddle.ones([1]))
+            f(paddle.ones([1]), paddle.zeros([1]))
         """,
         fixed="""
             @paddle.jit.to_static
-            def f(x):
-                a, b = x * 1, x * 2
-                if x.sum() > 0:
-                    a.add_(x)
-                else:
-                    b.add_(x)
-                return a, b
+            def f(x, y):
+                c = (x if x.sum() > 0 else y).clone()
+                c.add_(x)
+                return c
 
-            f(paddle.ones([1]))
+            f(paddle.ones([1]), paddle.zeros([1]))
         """,
     ),
     syntax(

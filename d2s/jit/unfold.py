@@ -154,9 +154,11 @@ class PathNode(OpNode):
 
     __slots__ = ("is_filled", "operator", "watched")
 
-    def __init__(self, operator: Operator, attrs: dict[str, Any], edges: list[Edge | None]) -> None:
+    def __init__(
+        self, operator: Operator, attrs: dict[str, Any], edges: list[Edge | None], specs: Sequence[TensorSpec]
+    ) -> None:
         assert operator.op is not None
-        super().__init__(operator.op, attrs, (), (), edges, (), None)
+        super().__init__(operator.op, attrs, (), (), edges, specs, None)
         self.operator = operator
         self.watched: list[tuple[Any, int, TensorSpec]] = []
         self.is_filled = False
@@ -417,7 +419,7 @@ class _Path:
             for index, operand in enumerate(operands)]
         if all(edge is None for edge in edges):
             return
-        node = self._next() or self._add(PathNode(operator, attrs, edges))
+        node = self._next() or self._add(PathNode(operator, attrs, edges, [place.spec for place in places]))
         self._made.append((node, operands, places))
         self._note_reads(node, operands, places)
         for index, (place, out) in enumerate(zip(places, operator.outputs, strict=True)):

@@ -14,10 +14,14 @@ from d2s.static.program import Value
 from d2s.static.variable import Variable
 
 _LINKS = "_d2s_chosen"
+_KEPT = "_d2s_chosen_of"
 
 
 def note(chosen: Variable, sources: Iterable[Variable]) -> None:
     """Note that `chosen` is, or shares values with, one of `sources` when the Program runs."""
+    sources = list(sources)
+    # A view by which something else can be written to, even if nobody else has the view itself.
+    chosen.__dict__.setdefault(_KEPT, []).extend(sources)
     for source in sources:
         for other in (source, *_alive(source)):
             if other is not chosen:
@@ -36,6 +40,18 @@ def _alive(variable: Variable) -> Iterator[Variable]:
 def may_be(variable: Variable) -> list[Variable]:
     """Those still in use that may be the same tensor as `variable`, or share values with it."""
     return list(_alive(variable))
+
+
+def sources_of(chosen: Variable) -> Iterator[Variable]:
+    """What `chosen` may be, as far as it was given: sources of sources too."""
+    seen = {id(chosen)}
+    stack = [chosen]
+    while stack:
+        for source in stack.pop().__dict__.get(_KEPT, ()):
+            if id(source) not in seen:
+                seen.add(id(source))
+                stack.append(source)
+                yield source
 
 
 def joined_spec(first: Value, second: Value) -> TensorSpec | None:
@@ -58,4 +74,4 @@ def may_replace(first: Value, second: Value) -> bool:
         for a, b in zip(first.spec.shape, second.spec.shape, strict=True))
 
 
-__all__ = ["joined_spec", "may_be", "may_replace", "note"]
+__all__ = ["joined_spec", "may_be", "may_replace", "note", "sources_of"]

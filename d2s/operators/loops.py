@@ -18,7 +18,7 @@ from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
 from d2s.operators.heap import Heap, write
 from d2s.operators.region import ENDS, CannotMerge, IteratorAdvanced, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import sharing
+from d2s.operators.views import sharing, sharing_of
 from d2s.static.program import Block, Value, map_values, walk_operators
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -150,9 +150,10 @@ class _Loop:
         self.places: dict[Place, Form] = {}
         # What turns leave in a place, other than what they make: tensors from before, by identity, and what other
         # places held.
-        self.handed_on: dict[Place, dict[int | Place, Variable | None]] = {}
+        self.handed_on: dict[Place, dict[Any, Variable | None]] = {}
         self.rebuilt: dict[int, Any] = {}
         self.made: dict[int, Place] = {}
+        self.turn_made: dict[int, Place] = {}
 
     def run(self) -> tuple[list[_Raised], Any]:
         """Record the loop; the exceptions of its turns, and what tells which one ended it."""
@@ -201,7 +202,7 @@ class _Loop:
         return found if isinstance(found, str) and found.isidentifier() else "carried"
 
     def _enter(self, values: dict[Place, Iterator[Value]]) -> None:
-        self.rebuilt, self.made = {}, {}
+        self.rebuilt, self.made, self.turn_made = {}, {}, {}
         held: dict[Place, list[Variable]] = {}
         for place, form in self.places.items():
             node = self.before.nodes[place[0]]
@@ -230,7 +231,7 @@ class _Loop:
             for key, variable in self.handed_on.get(stack.pop(), {}).items():
                 if variable is not None:
                     yield variable
-                elif isinstance(key, tuple) and key not in seen:
+                elif key not in seen:
                     seen.add(key)
                     stack.append(key)
                     yield key
@@ -268,6 +269,14 @@ class _Loop:
                 known[source] = None
             elif id(variable) in self.before.nodes:
                 known[id(variable)] = variable
+            else:
+                other = self.turn_made.setdefault(id(variable), place)
+                if other != place:
+                    # In the next turn they are one tensor.
+                    known[other] = None
+                    self.handed_on.setdefault(other, {})[place] = None
+                if sharing_of(variable) is not None:
+                    known[("view", place)] = variable
         return len(known) > before
 
     def _form(self, node: Any, thing: Any, value_of: ValueOf) -> Form:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.errors import GradientError, LeafError, UnsupportedSyntaxError, user_location
-from d2s.operators.choices import may_be, may_replace
+from d2s.operators.choices import may_be, may_replace, sources_of
 from d2s.ops.indexing import with_item
 from d2s.ops.sharing import REARRANGING, VIEW_OPS
 from d2s.static.program import Value
@@ -190,6 +190,8 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
     others = {
         id(other): other for member, _ in before.values() for other in may_be(member)
         if id(other) not in before and _is_here(tracer, other)}
+    for member, _ in before.values():
+        _check_no_hidden_view(tracer, member)
     for other in others.values():
         _check_can_follow(tracer, other)
     old = variable.value
@@ -235,6 +237,7 @@ def _root_of(variable: Variable) -> Variable:
 
 def _check_can_follow(tracer: Tracer, variable: Variable) -> None:
     """Refuse a write that may be one to `variable`, if that is a tensor from outside."""
+    _check_no_hidden_view(tracer, variable)
     root = _root_of(variable)
     _check_not_detached(sharing_of(root))
     if root.value in tracer.tensors or tracer.is_outer(root.value) or tracer.is_leaf(root.value):
@@ -242,6 +245,17 @@ def _check_can_follow(tracer: Tracer, variable: Variable) -> None:
             "an in-place write to a tensor that may be one from outside, known only when the Program runs, cannot "
             "become a graph", user_location(), "Write to a clone of it.", kind="U12",
         )
+
+
+def _check_no_hidden_view(tracer: Tracer, variable: Variable) -> None:
+    """Refuse a write to what may be a view that a branch or an earlier turn has made: nobody can name its tensor."""
+    for source in sources_of(variable):
+        shared = sharing_of(source)
+        if shared is not None and shared.view is not None and not _is_here(tracer, source):
+            raise UnsupportedSyntaxError(
+                "an in-place write to what may be a view that a branch or an earlier turn of a loop has made cannot "
+                "become a graph", user_location(), "Take the view before, or write to the tensor itself.", kind="U12",
+            )
 
 
 def _follow(tracer: Tracer, other: Variable, written: Variable, was: Value) -> None:

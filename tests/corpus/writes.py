@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import d2s
-from tests.corpus.register import program, refused
+from tests.corpus.register import program, record, refused
 
 
 @program
@@ -226,7 +226,7 @@ def write_to_what_a_turn_has_made(x, n):
     return z * z
 
 
-@refused
+@program
 def write_to_one_of_two(x, y, c):
     a, b = x * 2, y * 3
     z = a if c > 0 else b
@@ -234,7 +234,7 @@ def write_to_one_of_two(x, y, c):
     return a * b * z
 
 
-@refused
+@program
 def write_to_a_source_of_a_chosen_one(x, y, c):
     a, b = x * 2, y * 3
     z = a if c > 0 else b
@@ -250,7 +250,7 @@ def write_to_one_of_two_views(x, y, c):
     return z
 
 
-@refused
+@program
 def write_before_rebinding_in_a_turn(x, n):
     z = x * 2
     u = z
@@ -266,3 +266,114 @@ def append_to_one_of_two_lists(x, y, c):
     target = a if c > 0 else b
     target.append(x * y)
     return sum(a) * len(b)
+
+
+@program
+def write_to_a_carried_one_of_before(x, n):
+    a = x * 1
+    u = a
+    for _ in range(n):
+        u.multiply_(x)
+        u = u * 2
+    return a, u
+
+
+@program
+def write_to_what_a_turn_before_has_put_there(x, y, n):
+    z = x * y
+    u = z + 0.2
+    for _ in range(n + 1):
+        z[1] = x[0]
+        z = u
+    return z, u
+
+
+@program
+def write_to_what_turns_exchange(x, y, n):
+    z, u = x * y, x + y
+    b = u
+    for _ in range(n):
+        z.multiply_(x)
+        z, u = u, z
+    return z, u, b * x
+
+
+@program
+def write_to_one_of_two_and_hooks_of_all(x, c):
+    a, b = x * 1, x * 2
+    p = a[0:1]
+    d = a if c > 0 else b
+    d.register_hook(record("before", lambda g: g + 1))
+    d.multiply_(x)
+    d.register_hook(record("after", lambda g: g * g))
+    a.register_hook(record("a", lambda g: g * 0.5))
+    p.register_hook(record("p", lambda g: g + 2))
+    return a, b, d, p
+
+
+@program
+def write_to_one_of_two_views_of_others(x, c):
+    a, b = x * 1, x * 2
+    p, q = a[0:1], b[1:2]
+    d = p if c > 0 else q
+    d.multiply_(x[0:1])
+    a.register_hook(record("a", lambda g: g + 1))
+    return a, b, d, p, q
+
+
+@program
+def view_of_before_a_branch_that_writes(x, y, c, n):
+    z = x * y
+    u = (z * 0.5).tanh()
+    p = z[1:3]
+    if not n > 1:
+        z[1] = y[0]
+    else:
+        z.register_hook(record("z", lambda g: g + 1))
+    if c > 0:
+        p.register_hook(record("p", lambda g: g * 2))
+        p = z[1:3]
+    else:
+        p = z[1:3]
+        z[1] = z[0]
+    return z, u, p
+
+
+@program
+def write_in_a_branch_to_what_a_rule_has_read(x, c):
+    m = x.detach() * 1
+    if c > 0:
+        m.add_(x.detach())
+    y = x * m
+    if c > 2:
+        m.add_(x.detach())
+    return y
+
+
+@program
+def write_to_a_tensor_that_a_view_was_read_of(x, w):
+    q = x * 2
+    r = q[0] * w
+    q.add_(x)
+    return r, q
+
+
+@program
+def two_names_for_what_a_turn_has_made(x, y, n):
+    z, u = x * 1, y * 1
+    for _ in range(n):
+        z.multiply_(x)
+        t = z + u
+        z, u = t, t
+    u[0] = y[1]
+    return z * x, u
+
+
+@refused
+def write_to_a_view_that_a_turn_has_made(x, y, n):
+    z = x * y
+    p = z[0:2]
+    for _ in range(n):
+        p.multiply_(y[0:2])
+        p = z[1:3]
+    return z, p

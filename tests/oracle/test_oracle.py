@@ -15,7 +15,7 @@ from .programs import programs, text_of
 from .reduce import reduced
 
 # What static mode does not do (docs/limitations.md).
-REFUSED = "an in-place write to a tensor that is one of several"
+REFUSED = "an in-place write to a tensor that may be one from outside"
 
 # Programs are made small by `reduced`, which knows what a statement is and takes seconds.
 relaxed = settings(
