@@ -38,7 +38,7 @@ class Run:
         if known is not None:
             return known
         array = np.asarray(data)
-        if stop_gradient or not self.grad:
+        if stop_gradient or not self.grad or (hooks is not None and hooks.stop_gradient):
             return _noted(hooks, Tensor(array))
         return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array), hooks), 0))
 
@@ -99,7 +99,7 @@ class CallNode(InteriorNode):
         if known is not None and not (is_of_a_turn and number is not None):
             return known
         array = np.asarray(data)
-        if stop_gradient:
+        if stop_gradient or (hooks is not None and hooks.stop_gradient):
             return _noted(hooks, Tensor(array))
         if number is None:
             return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array), hooks), 0))

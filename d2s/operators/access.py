@@ -71,6 +71,9 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
         if tensor is not None and name not in value.__dict__ and (
                 not hasattr(type(value), name) or _is_set_on(tensor, name)):
             return _attribute_of_tensor(tracer, value, tensor, name)
+        if name in ("stop_gradient", "is_leaf") and value.value in tracer.may_stop:
+            point = ObjectVariable(tracer, tracer.hook_point(value.value))
+            return tracer.python_call(getattr, (point, name), kind=bool)
     return getattr(value, name)
 
 

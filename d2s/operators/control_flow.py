@@ -261,6 +261,7 @@ def bound(name: str, found: Any) -> Any:
         return _bound_or_raised(interpreter, name, found)
     checked = interpreter.new_value(name, value.spec, value.stop_gradient, value.kind)
     checked = interpreter.emit("check_bound", (value,), (checked,), {"name": name}, effect=True).outputs[0]
+    interpreter.note_chosen(checked, (value,))
     if isinstance(found, ObjectVariable):
         return ObjectVariable(interpreter, checked)
     # From here on it is bound, under all its names.

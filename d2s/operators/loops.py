@@ -154,6 +154,8 @@ class _Loop:
         self.rebuilt: dict[int, Any] = {}
         self.made: dict[int, Place] = {}
         self.turn_made: dict[int, Place] = {}
+        # Positions in what is carried that stop gradients at the beginning of some turns.
+        self.may_stop: set[tuple[Place, int]] = set()
 
     def run(self) -> tuple[list[_Raised], Any]:
         """Record the loop; the exceptions of its turns, and what tells which one ended it."""
@@ -174,6 +176,7 @@ class _Loop:
         inputs = {
             place: carried.inputs_of(tracer, form, self._name(place)) for place, form in self.places.items()}
         tracer.turn_inputs.append({value for values in inputs.values() for value in values})
+        self._note_stops(inputs)
         try:
             self._enter({place: iter(values) for place, values in inputs.items()})
             heap = self._heap()
@@ -189,10 +192,34 @@ class _Loop:
             self.before.restore()
             if self._learn(outcome) or tracer.learn_writes(outcome.state):
                 return False
+            if self._learn_stops(inputs, outcome):
+                return False
             self._emit(inputs, tested.result, test_block, body_block, outcome)
         finally:
             tracer.turn_inputs.pop()
         return True
+
+    def _note_stops(self, inputs: dict[Place, list[Value]]) -> None:
+        """Note which carried values stop gradients in some turns: by what they are before the loop, or after turns."""
+        for place, form in self.places.items():
+            initial = self._values(place, form, self.before.contents[place[0]], _value_now)
+            for position, (value, first) in enumerate(zip(inputs[place], initial, strict=True)):
+                self.tracer.note_chosen(value, (first,))
+                if (place, position) in self.may_stop and not value.stop_gradient:
+                    self.tracer.may_stop.add(value)
+
+    def _learn_stops(self, inputs: dict[Place, list[Value]], outcome: Outcome) -> bool:
+        """Take note of values that stop gradients after a turn; True if there is a new one."""
+        known = len(self.may_stop)
+        for place, form in self.places.items():
+            changed = outcome.changes.get(place[0])
+            if changed is not None:
+                following = self._values(place, form, changed[1], outcome.value_of)
+                for position, (value, now) in enumerate(zip(inputs[place], following, strict=True)):
+                    stops = now.stop_gradient and not (now.is_constant and now.constant is None)
+                    if value.is_tensor and not value.stop_gradient and (stops or now in self.tracer.may_stop):
+                        self.may_stop.add((place, position))
+        return len(self.may_stop) > known
 
     def _name(self, place: Place) -> str:
         node, where = self.before.nodes[place[0]], place[1]
@@ -307,6 +334,8 @@ class _Loop:
         outputs = tuple(
             tracer.new_value(value.name, value.spec, value.stop_gradient, value.kind, value.maybe_missing)
             for value in flat)
+        for value, out in zip(flat, outputs, strict=True):
+            tracer.note_chosen(out, (value,))
         emitted = tracer.emit("while", tuple(initial), outputs, {}, effect=True, blocks=(test_block, body_block))
         if emitted.record is None:
             emitted.record = tracer.new_value("turns", None)

@@ -382,6 +382,7 @@ class _Merger:
             value = self.tensor_value(present, 1 if a is MISSING else 0)
             name = value.maybe_missing or what
             out = self.tracer.new_value(what, value.spec, value.stop_gradient, maybe_missing=name)
+            self.tracer.note_chosen(out, (value,))
             self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
             merged = Variable(self.tracer, out)
             choices.note(merged, sharing((self.variable(present),)))
@@ -414,6 +415,7 @@ class _Merger:
             raise CannotMerge(f"{what} is {a.spec} on one path and {b.spec} on the other")
         missing = a.maybe_missing or b.maybe_missing
         out = self.tracer.new_value(what, spec, a.stop_gradient and b.stop_gradient, maybe_missing=missing)
+        self.tracer.note_chosen(out, (a, b))
         self._give(out, a, b)
         return out
 

@@ -108,6 +108,7 @@ class Tracer(ContainerReader):
         if emitted.record is None:
             emitted.record = record
             self.definitions[record] = (emitted, self.block)
+        self.note_chosen(emitted.outputs[0], (first, second))
         self.rebind(variable, emitted.outputs[0])
         if self.retaining:
             self.python_call(show_retained, (old, variable), effect=True)

@@ -305,7 +305,9 @@ def _write_outer(tracer: Tracer, tensor: Any, variable: Variable, value: Variabl
 def replaced(tracer: Tracer, old: Value, data: Value) -> Value:
     """A version of a tensor with other values and the same history and hooks."""
     out = tracer.new_value(old.name, data.spec, old.stop_gradient)
-    return tracer.emit("replace", (old, data), (out,)).outputs[0]
+    out = tracer.emit("replace", (old, data), (out,)).outputs[0]
+    tracer.note_chosen(out, (old,))
+    return out
 
 
 def _refresh(tracer: Tracer, variable: Variable) -> None:

@@ -45,6 +45,7 @@ class StaticInterpreter(HookPoints):
         self.program = program
         self.names = Names()
         self.captured: dict[int, tuple[Any, Value]] = {}
+        self.may_stop: set[Value] = set()
         self.definitions: dict[Value, tuple[Operator, Block]] = {}
         self._blocks: list[Block] = [program.block]
         self._materialised: dict[Value, Value] = {}
@@ -160,6 +161,7 @@ class StaticInterpreter(HookPoints):
             value = self.emit(
                 "check_bound", (value,), (checked,), {"name": value.maybe_missing}, effect=True
             ).outputs[0]
+            self.note_chosen(value, (variable.value,))
         return value
 
     def object_value(self, symbol: ObjectVariable) -> Value:
@@ -212,6 +214,10 @@ class StaticInterpreter(HookPoints):
         )
         emitted = self.emit(op.name, inputs, outputs, attrs, op, effect=op.random)
         emitted.several = several
+        if self.may_stop and all(
+            value.stop_gradient or value in self.may_stop for i, value in enumerate(inputs) if op.differentiates(i)
+        ):
+            self.may_stop.update(out for out in emitted.outputs if not out.stop_gradient)
         variables = tuple(Variable(self, value) for value in emitted.outputs)
         return variables if several else variables[0]
 
@@ -405,7 +411,7 @@ class StaticInterpreter(HookPoints):
         if found is not None and self.in_scope(found):
             self.recall(found)
         else:
-            if self.is_merged(value) or not self._is_of_this_block(value):
+            if self.is_merged(value) or value in self.may_stop or not self._is_of_this_block(value):
                 # It may have a Tensor already: its source's, or one made on another path or in another turn.
                 self.hook_point(value)
             found = self.new_value(f"{value.name}@TENSOR", None, kind=TensorBase)

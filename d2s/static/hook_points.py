@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from d2s.errors import DTypeError, ProgramError
@@ -17,12 +17,15 @@ class HookPoints:
     ----------
     hook_points : dict of Value to Value
         The object that holds the hooks of a value in a run, for the values that have one.
+    may_stop : set of Value
+        Values that require gradients in some runs and stop them in others, as control flow chooses.
     """
 
     program: Program
     definitions: dict[Value, tuple[Operator, Block]]
     captured: dict[int, tuple[Any, Value]]
     hook_points: dict[Value, Value]
+    may_stop: set[Value]
     turn_inputs: Any
     _materialised: dict[Value, Value]
 
@@ -87,12 +90,29 @@ class HookPoints:
             self.hook_points[value] = source
             return source
         else:
-            added = Operator("hook_point", (value,), (point,), effect=True, location=definition.location)
+            deciding = map(self.hook_point, self._deciding(value, definition))
+            added = Operator("hook_point", (value, *deciding), (point,), effect=True, location=definition.location)
             block.operators.insert(block.operators.index(definition) + 1, added)
             self.definitions[point] = (added, block)
             return point
         self.definitions[point] = (definition, block)
         return point
+
+    def _deciding(self, value: Value, definition: Operator) -> list[Value]:
+        """What `value`, which stops gradients in some runs, does so with."""
+        if value not in self.may_stop or definition.op is None:
+            return []
+        return list(dict.fromkeys(
+            source for index, source in enumerate(definition.inputs)
+            if not source.stop_gradient and definition.op.differentiates(index)))
+
+    def note_chosen(self, chosen: Value, sources: Iterable[Value]) -> None:
+        """Note that control flow chooses among `sources`: it may stop gradients if one of them does."""
+        if not chosen.stop_gradient and any(
+            source in self.may_stop or (source.stop_gradient and not (source.is_constant and source.constant is None))
+            for source in sources
+        ):
+            self.may_stop.add(chosen)
 
     def _hook_point_of_input(self, value: Value, point: Value) -> Value:
         """Hook point of a block's input: an outer tensor, or what a loop carries."""

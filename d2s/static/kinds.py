@@ -75,7 +75,7 @@ KINDS: dict[str, Kind] = {
     # Gradients that start, stop or are looked at.
     "leaf": Kind("t", "to", "a leaf made in this run, and its Tensor", effect=True, alike=0),
     "stop_gradient": Kind("t", "t", "the same values; no gradient passes", alike=0),
-    "hook_point": Kind("t", "o", "where the hooks of a value are kept in this run", effect=True),
+    "hook_point": Kind("to*", "o", "where the hooks of a value are kept in this run", effect=True),
     "register_hook": Kind("o", "o", "registers a gradient hook; gives the handle", effect=True,
                           attrs=("target", "hook")),
     # In backward.

@@ -12,18 +12,25 @@ from d2s.core.arrays import check_nan
 from d2s.core.hooks import HookList, name_of
 from d2s.core.interpreter import TensorBase, unwrap, wrap
 from d2s.core.spec import TensorSpec, spec_of
-from d2s.errors import ExecutionError, GradientError
+from d2s.errors import ExecutionError, GradientError, HookError
 from d2s.static.numeric_errors import outside
 
 
 class HookPoint(HookList):
     """The hooks of one value of a run, and its Tensor once that is made: a value has one, whatever its names."""
 
-    __slots__ = ("__weakref__", "_tensor")
+    __slots__ = ("__weakref__", "_tensor", "stop_gradient")
 
-    def __init__(self) -> None:
+    def __init__(self, stop_gradient: bool = False) -> None:
         super().__init__()
         self._tensor: weakref.ref[Any] | None = None
+        # In this run; what control flow has chosen may stop gradients in some runs only.
+        self.stop_gradient = stop_gradient
+
+    @property
+    def is_leaf(self) -> bool:
+        """Of what operators compute, only what stops gradients is a leaf."""
+        return self.stop_gradient
 
     @property
     def tensor(self) -> Any:
@@ -71,7 +78,11 @@ def add_present(first: Any, second: Any) -> Any:
 
 def register_hook(point: Any, hook: Callable[[Any], Any]) -> Any:
     """Register `hook` on a value of this run (a HookList) or on the caller's Tensor."""
-    return point.add(hook) if isinstance(point, HookList) else point.register_hook(hook)
+    if not isinstance(point, HookList):
+        return point.register_hook(hook)
+    if point.stop_gradient:  # type: ignore[attr-defined]
+        raise HookError("Cannot register hook on a tensor that stop gradient.", kind="H01")
+    return point.add(hook)
 
 
 def copy_of_error(error: BaseException) -> BaseException:

@@ -267,6 +267,12 @@ def _finish(w: FunctionWriter, operator: Operator) -> None:
         w.line(f"del {total}")
 
 
+def _hook_point(w: FunctionWriter, operator: Operator) -> None:
+    value, *sources = operator.inputs
+    stops = "True" if value.stop_gradient else " and ".join(f"{w.name(point)}.stop_gradient" for point in sources)
+    w.line(f"{w.name(operator.outputs[0])} = HookPoint({stops})", operator)
+
+
 WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "cond": _cond,
     "while": _while,
@@ -289,7 +295,7 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "to_array": _plain("{dtype}.type({0})"),
     "check_bound": _check_bound,
     "materialise": _materialise,
-    "hook_point": lambda w, o: w.line(f"{w.name(o.outputs[0])} = HookPoint()", o),
+    "hook_point": _hook_point,
     "register_hook": lambda w, o: w.assign(o, f"register_hook({w.name(o.inputs[0])}, {w.expression(o.attrs['hook'])})"),
     "is_present": _is_present,
     "modified_in_place": _plain("modified_in_place({op}, {shape})"),

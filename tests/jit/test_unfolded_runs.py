@@ -189,3 +189,53 @@ def test_the_tape_of_a_run_is_that_of_eager_mode(monkeypatch):
         found.append((log, x.grad.tolist(), y.grad.tolist()))
     assert found[0] == found[1]
     assert found[0][0]
+
+
+@both_modes
+@pytest.mark.parametrize("turns", [0, 2])
+def test_what_no_turn_has_given_a_gradient_stops_gradients(convert, turns):
+    def f(x, y, n):
+        z = x * 0.5
+        for _ in range(n):
+            z = z + y
+        w = z.tanh()
+        return z, w, w.stop_gradient, w.is_leaf
+
+    z, w, told, leaf_told = convert(f)(d2s.to_tensor([1.0]), leaf(2.0), d2s.to_tensor(turns))
+    assert [z.stop_gradient, w.stop_gradient, told, leaf_told, w.is_leaf] == [turns == 0] * 5
+
+
+@both_modes
+@pytest.mark.parametrize("c", [-1.0, 1.0])
+def test_a_hook_on_what_stops_gradients_on_the_way_taken(convert, c):
+    log = []
+
+    def f(x, y, c):
+        z = x * 0.5
+        if c > 0:
+            z = z + y
+        w = z * z
+        w.register_hook(recorder(log, "w"))
+        return w
+
+    f = convert(f)
+    x, y = d2s.to_tensor([1.0]), leaf(2.0)
+    if c > 0:
+        f(x, y, d2s.to_tensor(c)).backward()
+        assert log == [("w", [1.0])]
+        assert y.grad.tolist() == [10.0]
+    else:
+        with pytest.raises(d2s.errors.HookError, match="stop gradient"):
+            f(x, y, d2s.to_tensor(c))
+
+
+@both_modes
+def test_detached_in_a_turn(convert):
+    def f(x, n):
+        z = x * 2
+        for _ in range(n):
+            z = z.detach() + 1
+        return z
+
+    f = convert(f)
+    assert [f(leaf(1.0), d2s.to_tensor(n)).stop_gradient for n in (0, 1, 2)] == [False, True, True]
