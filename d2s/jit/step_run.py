@@ -42,6 +42,8 @@ class StepRun(CallNode):
 
     __slots__ = ("leaves",)
 
+    may_unfold = False
+
     def __init__(self, compiled: Compiled, tensors: Sequence[Any], leaves: list[LeafNode]) -> None:
         InteriorNode.__init__(self, [(leaf, 0) for leaf in leaves], compiled.output_specs)
         self.compiled = compiled

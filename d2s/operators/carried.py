@@ -8,12 +8,11 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, TensorSpec
-from d2s.operators import choices
 from d2s.operators.control_flow import symbol_of
 from d2s.operators.equality import is_plain
 from d2s.operators.region import CannotMerge, same_plain_value
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import sharing
+from d2s.operators.views import note_chosen
 from d2s.static.program import Value
 from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable
@@ -181,7 +180,7 @@ def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value], *sources: Any) 
     """What user code sees for the Values of a form; it may be one of `sources`."""
     if isinstance(form, TensorForm):
         made = Variable(tracer, next(values))
-        choices.note(made, sharing(symbol_of(tracer, source) for source in sources if isinstance(source, TensorBase)))
+        note_chosen(made, (symbol_of(tracer, source) for source in sources if isinstance(source, TensorBase)))
         return made
     if isinstance(form, ObjectForm):
         return ObjectVariable(tracer, next(values))

@@ -7,51 +7,52 @@ each of them becomes what is written, if it is the same tensor in the run.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from d2s.core.spec import Dim, Shape, TensorSpec
 from d2s.static.program import Value
 from d2s.static.variable import Variable
 
 _LINKS = "_d2s_chosen"
-_KEPT = "_d2s_chosen_of"
+_VIEWS = "_d2s_chosen_views"
 
 
-def note(chosen: Variable, sources: Iterable[Variable]) -> None:
-    """Note that `chosen` is, or shares values with, one of `sources` when the Program runs."""
-    sources = list(sources)
-    # A view by which something else can be written to, even if nobody else has the view itself.
-    chosen.__dict__.setdefault(_KEPT, []).extend(sources)
+def note(chosen: Variable, sources: Iterable[Variable], views: Iterable[Variable] = ()) -> None:
+    """Note that `chosen` is, or shares values with, one of `sources` when the Program runs; it may be one of `views`.
+
+    Only views are kept alive: by them something else can be written to, even if nobody else has the view itself.
+    """
     for source in sources:
-        for other in (source, *_alive(source)):
+        for other in (source, *may_be(source)):
             if other is not chosen:
                 # By identity, each once: what is chosen among chosen ones shares their sources.
                 chosen.__dict__.setdefault(_LINKS, {})[id(other)] = weakref.ref(other)
                 other.__dict__.setdefault(_LINKS, {})[id(chosen)] = weakref.ref(chosen)
-
-
-def _alive(variable: Variable) -> Iterator[Variable]:
-    for reference in list(variable.__dict__.get(_LINKS, {}).values()):
-        other = reference()
-        if other is not None:
-            yield other
+        for view in views_of(source):
+            chosen.__dict__.setdefault(_VIEWS, {})[id(view)] = view
+    for view in views:
+        chosen.__dict__.setdefault(_VIEWS, {})[id(view)] = view
 
 
 def may_be(variable: Variable) -> list[Variable]:
     """Those still in use that may be the same tensor as `variable`, or share values with it."""
-    return list(_alive(variable))
+    links = variable.__dict__.get(_LINKS)
+    if not links:
+        return []
+    alive = []
+    for key, reference in tuple(links.items()):
+        other = reference()
+        if other is None:
+            del links[key]
+        else:
+            alive.append(other)
+    return alive
 
 
-def sources_of(chosen: Variable) -> Iterator[Variable]:
-    """What `chosen` may be, as far as it was given: sources of sources too."""
-    seen = {id(chosen)}
-    stack = [chosen]
-    while stack:
-        for source in stack.pop().__dict__.get(_KEPT, ()):
-            if id(source) not in seen:
-                seen.add(id(source))
-                stack.append(source)
-                yield source
+def views_of(chosen: Variable) -> Iterable[Variable]:
+    """The views that `chosen` may be."""
+    found: dict[int, Variable] = chosen.__dict__.get(_VIEWS, {})
+    return found.values()
 
 
 def joined_spec(first: Value, second: Value) -> TensorSpec | None:
@@ -74,4 +75,4 @@ def may_replace(first: Value, second: Value) -> bool:
         for a, b in zip(first.spec.shape, second.spec.shape, strict=True))
 
 
-__all__ = ["joined_spec", "may_be", "may_replace", "note", "sources_of"]
+__all__ = ["joined_spec", "may_be", "may_replace", "note", "views_of"]

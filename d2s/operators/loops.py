@@ -12,13 +12,13 @@ from types import CellType, TracebackType
 from typing import Any, TypeAlias
 
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators import carried, choices
+from d2s.operators import carried
 from d2s.operators.carried import Form, ValueOf
 from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
 from d2s.operators.heap import Heap, write
 from d2s.operators.region import ENDS, CannotMerge, IteratorAdvanced, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import sharing, sharing_of
+from d2s.operators.views import note_chosen, sharing_of
 from d2s.static.program import Block, Value, map_values, walk_operators
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -248,7 +248,7 @@ class _Loop:
             for source in self._sources(place):
                 others = [source] if isinstance(source, Variable) else held.get(source, ())
                 for variable in variables:
-                    choices.note(variable, sharing(others))
+                    note_chosen(variable, others)
 
     def _sources(self, place: Place) -> Iterator[Variable | Place]:
         """What a place may hold at the beginning of a turn, other than what it held at first."""
@@ -303,7 +303,8 @@ class _Loop:
                     known[other] = None
                     self.handed_on.setdefault(other, {})[place] = None
                 if sharing_of(variable) is not None:
-                    known[("view", place)] = variable
+                    # Or to what it is a view of, or to its views.
+                    known[("sharing", place)] = variable
         return len(known) > before
 
     def _form(self, node: Any, thing: Any, value_of: ValueOf) -> Form:

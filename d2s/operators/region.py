@@ -20,7 +20,7 @@ from d2s.operators.equality import is_plain, same_value
 from d2s.operators.heap import Heap, restore
 from d2s.operators.recorder import MAX_PATHS
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import sharing
+from d2s.operators.views import note_chosen
 from d2s.static.program import Block, Operator, Value
 from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable
@@ -304,7 +304,7 @@ class _Merger:
         if isinstance(a, TensorBase) and isinstance(b, TensorBase):
             first, second = self.tensor_value(a, 0), self.tensor_value(b, 1)
             merged = Variable(self.tracer, self.value(first, second, first.name))
-            choices.note(merged, sharing((self.variable(a), self.variable(b))))
+            note_chosen(merged, (self.variable(a), self.variable(b)))
             return self._holder(merged)
         if isinstance(a, TensorBase) or isinstance(b, TensorBase):
             return self._truth_of_tensor(a, b, what)
@@ -385,7 +385,7 @@ class _Merger:
             self.tracer.note_chosen(out, (value,))
             self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
             merged = Variable(self.tracer, out)
-            choices.note(merged, sharing((self.variable(present),)))
+            note_chosen(merged, (self.variable(present),))
             return self._holder(merged)
         if isinstance(present, tuple) and present and self.tracer.in_loop:
             # Reading the name reads its parts: each is checked.

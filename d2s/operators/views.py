@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.errors import GradientError, LeafError, UnsupportedSyntaxError, user_location
-from d2s.operators.choices import may_be, may_replace, sources_of
+from d2s.operators.choices import may_be, may_replace, note, views_of
 from d2s.ops.indexing import with_item
 from d2s.ops.sharing import REARRANGING, VIEW_OPS
 from d2s.static.program import Value
@@ -92,11 +92,16 @@ def relatives(variable: Variable) -> Iterator[Variable]:
         yield from _alive(shared.detached)
 
 
-def sharing(variables: Iterable[Variable]) -> Iterator[Variable]:
-    """`variables` and those that share values with them."""
-    for variable in variables:
-        yield variable
-        yield from relatives(variable)
+def note_chosen(chosen: Variable, sources: Iterable[Variable]) -> None:
+    """Note that `chosen` is one of `sources` when the Program runs."""
+    for source in sources:
+        note(chosen, (source, *relatives(source)), [source] if is_view(source) else ())
+
+
+def is_view(variable: Variable) -> bool:
+    """True if a write to `variable` is one to a tensor that it is taken of."""
+    shared = sharing_of(variable)
+    return shared is not None and shared.view is not None
 
 
 def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any, tracer: Tracer) -> None:
@@ -249,9 +254,8 @@ def _check_can_follow(tracer: Tracer, variable: Variable) -> None:
 
 def _check_no_hidden_view(tracer: Tracer, variable: Variable) -> None:
     """Refuse a write to what may be a view that a branch or an earlier turn has made: nobody can name its tensor."""
-    for source in sources_of(variable):
-        shared = sharing_of(source)
-        if shared is not None and shared.view is not None and not _is_here(tracer, source):
+    for view in views_of(variable):
+        if not _is_here(tracer, view):
             raise UnsupportedSyntaxError(
                 "an in-place write to what may be a view that a branch or an earlier turn of a loop has made cannot "
                 "become a graph", user_location(), "Take the view before, or write to the tensor itself.", kind="U12",
@@ -321,6 +325,16 @@ def _refresh(tracer: Tracer, variable: Variable) -> None:
 
 
 __all__ = [
-    "VIEW_OPS", "Sharing", "View", "assign", "leave", "link", "relatives", "replaced", "sharing", "sharing_of",
+    "VIEW_OPS",
+    "Sharing",
+    "View",
+    "assign",
+    "is_view",
+    "leave",
+    "link",
+    "note_chosen",
+    "relatives",
+    "replaced",
+    "sharing_of",
     "write",
 ]

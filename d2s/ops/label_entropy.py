@@ -98,7 +98,7 @@ def _infer_entropy_parts(logits: TensorSpec, label: TensorSpec, *, ignore_index:
     return result, logits, result, label, TensorSpec(label.shape, np.dtype(bool))
 
 
-@define_op("cross_entropy_parts", infer=_infer_entropy_parts, fresh=True)
+@define_op("cross_entropy_parts", kinds="f", infer=_infer_entropy_parts, fresh=True)
 def cross_entropy_parts_op(logits: Array, label: Array, *, ignore_index: int) -> tuple[Array, ...]:
     """The result of softmax_cross_entropy, and what its gradient needs."""
     return _entropy_parts(logits, label, ignore_index)
@@ -112,7 +112,7 @@ def _infer_entropy_rest(
     return exponentials
 
 
-@define_op("cross_entropy_rest", infer=_infer_entropy_rest, fresh=True)
+@define_op("cross_entropy_rest", kinds="f", infer=_infer_entropy_rest, fresh=True)
 def cross_entropy_rest_op(
     g: Array, result: Array, exponentials: Array, total: Array, label: Array, valid: Array, *, ignore_index: int
 ) -> Array:

@@ -94,7 +94,7 @@ def _infer_parts(x: TensorSpec, *, axis: Axes, epsilon: float) -> tuple[TensorSp
     return spec, TensorSpec(reduced_shape(spec.shape, axis_indices(axis, spec.ndim), True), spec.dtype)
 
 
-@define_op("standardize_parts", infer=_infer_parts, out="in place", scratch=1)
+@define_op("standardize_parts", kinds="f", infer=_infer_parts, out="in place", scratch=1)
 def standardize_parts_op(
     x: Array, *, axis: Axes, epsilon: float, out: Array | None = None, scratch: tuple[Array | None] = (None,)
 ) -> tuple[Array, Array]:
@@ -105,7 +105,7 @@ def standardize_parts_op(
 
 
 @define_op(
-    "standardize_rest", out="apart",
+    "standardize_rest", kinds="f", out="apart",
     infer=lambda g, result, scale, *, axis, epsilon: _infer_standardize(result, axis=axis, epsilon=epsilon))
 def standardize_rest_op(
     g: Array, result: Array, scale: Array, *, axis: Axes, epsilon: float, out: Array | None = None

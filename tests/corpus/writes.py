@@ -377,3 +377,13 @@ def write_to_a_view_that_a_turn_has_made(x, y, n):
         p.multiply_(y[0:2])
         p = z[1:3]
     return z, p
+
+
+@refused
+def write_to_a_tensor_whose_view_a_turn_has_made(x, y, n):
+    z, p = x * y, y[0:1]
+    for _ in range(n):
+        z.multiply_(x)
+        z = z + y
+        p = z[0:1]
+    return z, p

@@ -110,4 +110,7 @@ def with_parameters(function: Any, count: int) -> Any:
     def five(a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
         return function(a, b, c, d, e)
 
-    return [none, one, two, three, four, five][count]
+    def six(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:
+        return function(a, b, c, d, e, f)
+
+    return [none, one, two, three, four, five, six][count]
