@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from d2s.autograd.grad_mode import no_grad
 from d2s.core.spec import as_dtype, default_dtype
 from d2s.drawing.table import table
 from d2s.eager.tensor import Tensor
@@ -86,8 +85,8 @@ def _shapes_of(layer: Layer, inputs: list[Any]) -> dict[int, str]:
     handles = [part.register_forward_post_hook(note) for part in parts]
     try:
         layer.eval()
-        with no_grad():
-            layer(*inputs)
+        # Not under no_grad: a forward may register hooks.
+        layer(*inputs)
     finally:
         for handle in handles:
             handle.remove()

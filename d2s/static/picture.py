@@ -68,7 +68,7 @@ def picture_of(program: Program, backward: bool = True) -> Picture:
     shown = {node.key for node in root.nodes()} | {group.key for group in root.groups()}
     # A condition leads to a region, also to one that computes nothing.
     drawer.graph.edges[:] = [edge for edge in drawer.graph.edges if {edge.source, edge.target} <= shown]
-    return Picture(drawer.graph, text_of(program))
+    return Picture(drawer.graph, text_of(program, backward))
 
 
 class _Scope:

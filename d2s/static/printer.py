@@ -27,13 +27,14 @@ _BLOCK_TITLES = {"cond": ("then", "else"), "while": ("test", "body"), "reversed_
 HIDDEN_ATTRIBUTES = frozenset(("of", "loop", "record", "target", "output", "name", "certain", "counted", "edge"))
 
 
-def text_of(program: Program) -> str:
+def text_of(program: Program, with_backward: bool = True) -> str:
     """
-    The text of `program`, with the blocks nested in it and with its backward.
+    The text of `program`, with the blocks nested in it and, if wanted, with its backward.
 
     Parameters
     ----------
     program : Program
+    with_backward : bool
 
     Returns
     -------
@@ -44,7 +45,7 @@ def text_of(program: Program) -> str:
     printer = Printer(program)
     lines = [f"program {program.name}", *printer.inputs(program.block, "input"), *printer.block(program.block, 1)]
     backward = program.backward
-    if backward is not None:
+    if backward is not None and with_backward:
         lines += [f"backward of {program.name}", *printer.inputs(backward.block, "given")]
         lines += printer.block(backward.block, 1)
         lines += printer.end(backward)

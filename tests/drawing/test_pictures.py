@@ -98,6 +98,7 @@ def test_backward_can_be_left_out() -> None:
     titles = [group.title for group in program.picture(backward=False).graph.root.groups()]
     assert "program hooked" in titles
     assert not any("backward" in title for title in titles)
+    assert "backward of" not in program.picture(backward=False).text
 
 
 @pytest.mark.parametrize("name", sorted(name for name, found in PROGRAMS.items() if not found.is_refused)[::3])

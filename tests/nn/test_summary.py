@@ -64,3 +64,17 @@ def test_the_layer_is_put_back_after_an_error():
         d2s.summary(net, (3, 5))
     assert net.training
     assert not any(layer._forward_post_hooks for layer in net.sublayers(include_self=True))
+
+
+def test_a_forward_that_registers_hooks():
+    class Hooked(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(4, 2)
+
+        def forward(self, x):
+            h = self.fc(x)
+            h.register_hook(lambda g: g + 1)
+            return h
+
+    assert d2s.summary(Hooked(), (8, 4))["total_params"] == 10
