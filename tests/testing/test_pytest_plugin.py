@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
@@ -48,8 +49,11 @@ def test_golden(golden):
 
 
 def run(pytester: pytest.Pytester, *options: str) -> str:
+    # Where d2s is installed, its entry point has loaded the plugin already.
+    is_installed = any(found.name == "d2s" for found in entry_points(group="pytest11"))
+    plugin = [] if is_installed else ["-p", "d2s.testing.pytest_plugin"]
     return str(pytester.runpytest_inprocess(
-        "-p", "d2s.testing.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:xdist", "--strict-markers", *options,
+        *plugin, "-p", "no:cacheprovider", "-p", "no:xdist", "--strict-markers", *options,
     ).stdout)
 
 
