@@ -331,7 +331,7 @@ def view_of_before_a_branch_that_writes(x, y, c, n):
     else:
         z.register_hook(record("z", lambda g: g + 1))
     if c > 0:
-        p.register_hook(record("p", lambda g: g * 2))
+        p.register_hook(record("p", lambda g: g * g))
         p = z[1:3]
     else:
         p = z[1:3]
