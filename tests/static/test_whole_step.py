@@ -94,7 +94,7 @@ def test_gradients_accumulate():
 
 def test_hooks_see_what_they_see_in_eager_mode():
     def prepare(s):
-        s.w.register_hook(s.noted("w", lambda g: g * 2))
+        s.w.register_hook(s.noted("w", lambda g: g * g + 1))
         s.b.register_hook(s.noted("b", lambda g: g + 1))
         s.w._register_backward_hook(lambda: s.log.append(("w complete", s.state())))
         s.b._register_backward_hook(lambda: s.log.append(("b complete", s.state())))
