@@ -93,10 +93,10 @@ def _what_was_compared(seen: Observation) -> Iterator[str]:
 
 def explain(options: argparse.Namespace) -> int:
     """What was done to a function."""
-    if options.calls < 1:
-        raise Mistake("--calls must be at least 1")
+    if options.calls < 1 or options.top < 1:
+        raise Mistake("--calls and --top must be at least 1")
     target = target_of(options.target)
-    return _write(explanation(static_of(target), inputs_of(target, options.input), options.calls), None)
+    return _write(explanation(static_of(target), inputs_of(target, options.input), options.calls, options.top), None)
 
 
 def doctor(options: argparse.Namespace) -> int:

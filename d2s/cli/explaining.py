@@ -16,7 +16,7 @@ from d2s.testing.observing import differentiate
 from d2s.transpiler.convert import JIT_PASSES, prepare
 
 
-def explanation(static: StaticFunction, inputs: tuple[Any, ...], calls: int) -> str:
+def explanation(static: StaticFunction, inputs: tuple[Any, ...], calls: int, top: int) -> str:
     """
     The whole account, as text; the function is called, with backward.
 
@@ -26,6 +26,8 @@ def explanation(static: StaticFunction, inputs: tuple[Any, ...], calls: int) -> 
     inputs : tuple
     calls : int
         How many calls are timed.
+    top : int
+        How many operators, and how many lines, the tables of time show.
     """
     begin = time.perf_counter()
     static.get_concrete_program(*inputs)
@@ -37,7 +39,7 @@ def explanation(static: StaticFunction, inputs: tuple[Any, ...], calls: int) -> 
         ("traces", [*static.explain().splitlines(), f"the first took {1e3 * traced_in:.1f} ms"]),
         ("Program", _operators(program)),
         ("memory", _memory(static)),
-        ("time", [*profiler.summary(10, by="operator").splitlines(), "", *profiler.summary(10).splitlines()[2:]]),
+        ("time", [*profiler.summary(top, by="operator").splitlines(), "", *profiler.summary(top).splitlines()[2:]]),
     ]
     if printed:
         parts.append(("printed", printed.splitlines()[:10]))

@@ -81,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("target", help=_TARGET)
     explain.add_argument("-i", "--input", action="append", default=[], metavar="SPEC", help=_INPUT)
     explain.add_argument("--calls", type=int, default=5, help="how many calls are timed (5)")
+    explain.add_argument("--top", type=int, default=10, help="how many rows the tables of time show (10)")
 
     error = add("error", "what an error means, by the id in its message, and what to do", commands.error)
     error.add_argument("id", nargs="*", metavar="ID", help="such as D2S-H01; without it, all are listed")

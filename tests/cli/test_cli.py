@@ -201,7 +201,7 @@ def test_check_finds_a_wrong_gradient(folder: Path, capsys: pytest.CaptureFixtur
 
 
 def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, text, _ = run(f"explain {STEP} --calls 2", capsys)
+    status, text, _ = run(f"explain {STEP} --calls 2 --top 100", capsys)
     assert status == 0
     for words in ("hook_placement", "kept for backward", "2 steps of", "matmul", "model.py:6", "norm"):
         assert words in text
