@@ -150,7 +150,8 @@ def _joined(part: Tensor, node: PyLayerNode, position: int, inputs: Sequence[Ten
     """`part` as output of `node`; a tensor that existed before stays what it is and a new one stands for it."""
     if part._node is not None or not part._stop_gradient or any(part is value for value in inputs):
         return Tensor(part.data, False, node, position)
-    part._node, part._index, part._stop_gradient = node, position, False
+    part._node, part._index = node, position
+    part._set_stop_gradient(False)
     return part
 
 

@@ -32,7 +32,9 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
 
     interpreter: EagerInterpreter
 
-    __slots__ = ("__dict__", "__weakref__", "_index", "_leaf", "_node", "_sharing", "_stop_gradient", "data", "version")
+    __slots__ = (
+        "__dict__", "__weakref__", "_index", "_kind", "_leaf", "_node", "_sharing", "_stop_gradient", "data", "version",
+    )
 
     def __init__(
         self,
@@ -49,6 +51,8 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
         self._leaf: LeafNode | None = None
         self._sharing: views.Sharing | None = None
         self.version = 0
+        # What guards of compiled calls have found it to be; None again when shape, dtype or flag change.
+        self._kind: Any = None
 
     # --- what it is -------------------------------------------------------------------------------------------
 
@@ -71,7 +75,11 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
                 advice="Cast it first: x.astype('float32').",
                 kind="D02",
             )
+        self._set_stop_gradient(value)
+
+    def _set_stop_gradient(self, value: bool) -> None:
         self._stop_gradient = value
+        self._kind = None
 
     @property
     def name(self) -> str:

@@ -254,9 +254,10 @@ def _rebind(tensor: Tensor, value: Tensor) -> None:
         tensor._node.show_retained(tensor._index, value._node, value._index)
     if tensor._node is not None:
         tensor._node.note_write(tensor, tensor._index)
-    tensor.data, tensor._node, tensor._index = value.data, value._node, value._index
-    tensor._stop_gradient = value._stop_gradient
-    tensor.version += 1
+    _replace(tensor, value.data)
+    tensor._node, tensor._index = value._node, value._index
+    if tensor._stop_gradient is not value._stop_gradient:
+        tensor._set_stop_gradient(value._stop_gradient)
     if isinstance(tensor._node, OpNode):
         tensor._node.follow(tensor, tensor._index)
 
@@ -275,12 +276,20 @@ def _view_of(tensor: Tensor) -> View:
     return view
 
 
+def _replace(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
+    """Put another array into `tensor`."""
+    before = tensor.data
+    tensor.data = data
+    tensor.version += 1
+    if tensor._kind is not None and (data.shape != before.shape or data.dtype != before.dtype):
+        tensor._kind = None
+
+
 def _set_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
     """Give `tensor` and its views new values; their history stays."""
     if tensor._node is not None:
         tensor._node.note_write(tensor, tensor._index)
-    tensor.data = data
-    tensor.version += 1
+    _replace(tensor, data)
     leaf = tensor._leaf
     if leaf is not None and (leaf.spec.shape != data.shape or leaf.spec.dtype != data.dtype):
         leaf.spec = tensor.spec

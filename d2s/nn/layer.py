@@ -15,7 +15,7 @@ from d2s.eager.tensor import Tensor
 from d2s.errors import DTypeError, NotSupportedError
 from d2s.nn import layer_state
 from d2s.nn.layer_hooks import ForwardHook, ForwardHooks, LayerHookHandle, add_hook, call_with_hooks
-from d2s.nn.structure import STRUCTURE, unique_name
+from d2s.nn.structure import STRUCTURE, Names, unique_name
 from d2s.nn.tree import LayerTree
 
 __all__ = ["STRUCTURE", "Layer"]
@@ -48,7 +48,7 @@ class Layer(LayerTree):
         scope = name_scope or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
         self.__dict__.update(
             training=True,
-            _full_name=unique_name(scope),
+            _names=Names(unique_name(scope)),
             _dtype=default_dtype() if dtype is None else as_dtype(dtype),
             _forward_pre_hooks=OrderedDict(),
             _forward_post_hooks=OrderedDict(),
@@ -258,8 +258,7 @@ class Layer(LayerTree):
 
     def full_name(self) -> str:
         """Name of the layer, different from that of every other: ``linear_0``."""
-        name: str = self._full_name
-        return name
+        return self._names.layer
 
     def extra_repr(self) -> str:
         """What `repr` shows between the parentheses."""

@@ -78,7 +78,7 @@ class Parameter(Tensor):
 
     @stop_gradient.setter
     def stop_gradient(self, value: bool) -> None:
-        self._stop_gradient = bool(value)
+        self._set_stop_gradient(bool(value))
         STRUCTURE.changed()
 
     def cast_(self, dtype: Any) -> Parameter:
@@ -98,7 +98,7 @@ class Parameter(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A copy with a name of its own; tensor and reduce hooks are not copied."""
         other = super().__deepcopy__(memo)
-        other.name = unique_name(f"{self.name}_deepcopy")
+        other.name = f"{self.name}_{unique_name('deepcopy')}"
         return other
 
     def __repr__(self) -> str:

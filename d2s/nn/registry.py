@@ -10,7 +10,7 @@ from d2s.eager.tensor import Tensor
 from d2s.errors import DTypeError
 from d2s.nn.initializer import Constant, Initializer, XavierUniform, global_initializer
 from d2s.nn.parameter import ParamAttr, Parameter, make_parameter
-from d2s.nn.structure import STRUCTURE, unique_name
+from d2s.nn.structure import STRUCTURE, Names
 
 if TYPE_CHECKING:
     from d2s.nn.layer import Layer
@@ -30,7 +30,7 @@ class LayerRegistry:
     _buffers: dict[str, Tensor | None]
     _non_persistable_buffers: set[str]
     _dtype: DType
-    _full_name: str
+    _names: Names
 
     def __init__(self) -> None:
         self.__dict__.update(_parameters={}, _sub_layers={}, _buffers={}, _non_persistable_buffers=set())
@@ -168,7 +168,7 @@ class LayerRegistry:
             self._dtype if dtype is None else as_dtype(dtype),
             attr,
             default_initializer,
-            unique_name(f"{self._full_name}.{'b' if is_bias else 'w'}"),
+            self._names.new("b" if is_bias else "w"),
         )
 
     def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:

@@ -19,12 +19,15 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, TensorSpec
 from d2s.operators.equality import is_plain, same_parts, same_thing, same_value, shows_its_content
+from d2s.operators.kinds import kind_of
 from d2s.operators.sources import Attribute, Constant, GuardNames, Item, Source
 
 
 @dataclass(frozen=True)
 class Guard:
     """One condition: `template` with ``{v}`` for the value at `source`, and the objects it compares with.
+
+    That of a tensor leaves it in the variable ``{t}``.
 
     Attributes
     ----------
@@ -52,7 +55,10 @@ class Guard:
         parts = {f"k{i}": names.of(operand) for i, operand in enumerate(self.operands)}
         if self.other is not None:
             parts["w"] = self.other.expression(names)
-        return self.template.format(v=self.source.expression(names), **parts)
+        found = self.source.expression(names)
+        if self.spec is not None:
+            parts["t"] = names.local(found)
+        return self.template.format(v=found, **parts)
 
     @property
     def is_structural(self) -> bool:
@@ -88,17 +94,10 @@ def guard_for(source: Source, value: Any) -> Guard | None:
 def tensor_guard(source: Source, tensor: Any, open_axes: Sequence[int] = ()) -> Guard:
     """Exact class, dtype, flag and shape; along `open_axes` any size but 0 and 1 will do."""
     spec = tensor.spec
-    if open_axes:
-        sizes = [f"s[{axis}] > 1" if axis in open_axes else f"s[{axis}] == {size}"
-                 for axis, size in enumerate(spec.shape)]
-        shape = " and ".join([f"len(s := (d := t.data).shape) == {spec.ndim}", *sizes])
-    else:
-        shape = "(d := t.data).shape == {k1}"
     return Guard(
         source,
-        f"type(t := {{v}}) is {{k0}} and {shape} and (d.dtype is {{k2}} or d.dtype == {{k2}}) "
-        f"and t._stop_gradient is {tensor.stop_gradient}",
-        (type(tensor), spec.shape, spec.dtype),
+        "(({t} := {v})._kind is {k0} or {k0}.fits({t}))",
+        (kind_of(tensor, tuple(open_axes)),),
         str(TensorSpec(tuple(_ANY if axis in open_axes else size for axis, size in enumerate(spec.shape)), spec.dtype)),
         # Parameters say when they change; other tensors on a Layer do not.
         is_live=not getattr(tensor, "tells_changes", False),
@@ -220,6 +219,11 @@ _HELPERS = {
 _UNREADABLE = (AttributeError, LookupError, ValueError)
 
 
+def _is_told_apart(thing: Any) -> bool:
+    """True for a tensor whose class leaves it to Python to hash it: it can stand for itself in a set."""
+    return isinstance(thing, TensorBase) and type(thing).__hash__ is object.__hash__
+
+
 class GuardSet:
     """The conditions of one trace, in the order in which they were met.
 
@@ -230,10 +234,10 @@ class GuardSet:
     def __init__(self) -> None:
         self.guards: dict[str, Guard] = {}
         self._names = GuardNames()
-        self._distinct: list[Source] = []
-        # Objects that paths of other calls must not lead to: those the Program knows by identity.
-        self._settled: set[int] = set()
-        self._known: list[Any] = []
+        self._distinct: dict[bool, list[Source]] = {False: [], True: []}
+        # What paths of other calls must not lead to: what the Program knows by identity.  Tensors, and ids of others.
+        self._settled: dict[bool, set[Any]] = {False: set(), True: set()}
+        self._known: dict[bool, list[Any]] = {False: [], True: []}
 
     def add(self, guard: Guard | None) -> None:
         """Add a condition, once."""
@@ -243,32 +247,40 @@ class GuardSet:
     def add_object(self, source: Source, thing: Any) -> None:
         """Note an object that is not at any other path met so far: so it must be on each call."""
         if isinstance(source, Constant):
-            self._known.append(thing)
+            self._known[_is_told_apart(thing)].append(thing)
         else:
-            self._distinct.append(source)
+            self._distinct[_is_told_apart(thing)].append(source)
 
     def live_check(self) -> Callable[[dict[str, Any]], bool]:
         """A function of the arguments (by parameter name): do the conditions hold that are not structural?"""
-        conditions = [c for c, guard in self.guards.items() if not guard.is_structural]
-        live = [source for source in self._distinct if not is_structural(source)]
-        if live:
-            ids = ", ".join(f"id({source.expression(self._names)})" for source in live)
-            conditions.append(f"len(ids := {{{ids}}}) == {len(live)} and ids.isdisjoint(settled)")
-        return self._compiled(conditions)
+        return self._check(structural=False)
 
     def structural_check(self) -> Callable[[dict[str, Any]], bool]:
         """The same for the structural ones."""
-        conditions = [c for c, guard in self.guards.items() if guard.is_structural]
-        structural = [source for source in self._distinct if is_structural(source)]
-        ids = ", ".join(f"id({source.expression(self._names)})" for source in structural)
-        conditions.append(f"settle(({ids}{',' if ids else ''}))")
+        return self._check(structural=True)
+
+    def _check(self, structural: bool) -> Callable[[dict[str, Any]], bool]:
+        guards = {c: guard for c, guard in self.guards.items() if guard.is_structural is structural}
+        conditions = list(guards)
+        tensors = [guard.source.expression(self._names) for guard in guards.values() if guard.spec is not None]
+        read = {expression: self._names.local(expression) for expression in tensors}
+        for told_apart, sources in self._distinct.items():
+            own = [source.expression(self._names) for source in sources if is_structural(source) is structural]
+            parts = [read.get(part, part) if told_apart else f"id({part})" for part in own]
+            if structural:
+                conditions.append(f"settle({told_apart}, ({''.join(f'{part}, ' for part in parts)}))")
+            elif parts:
+                conditions.append(f"len(found := {{{', '.join(parts)}}}) == {len(parts)} and "
+                                  f"found.isdisjoint(settled[{told_apart}])")
         return self._compiled(conditions)
 
-    def _settle(self, ids: tuple[int, ...]) -> bool:
+    def _settle(self, told_apart: bool, found: tuple[Any, ...]) -> bool:
         """Take note of which objects the Layers hold now; True if no two are one."""
-        self._settled.clear()
-        self._settled.update(map(id, self._known), ids)
-        return len(set(ids)) == len(ids)
+        known = self._known[told_apart]
+        settled = self._settled[told_apart]
+        settled.clear()
+        settled.update(known if told_apart else map(id, known), found)
+        return len(set(found)) == len(found)
 
     def _compiled(self, conditions: Iterable[str]) -> Callable[[dict[str, Any]], bool]:
         lines = ["def check(args):", "    try:", "        return ("]
@@ -313,7 +325,7 @@ class Change:
     def sizes(self) -> list[int]:
         """The axes along which a tensor has another size now, if it is the same in all else."""
         before, tensor = self.guard.spec, self.now
-        if before is None or type(tensor) is not self.guard.operands[0]:
+        if before is None or type(tensor) is not self.guard.operands[0].cls:
             return []
         now = tensor.spec
         if now.dtype != before.dtype or now.ndim != before.ndim:

@@ -156,6 +156,11 @@ class GuardNames:
     def __init__(self) -> None:
         self.namespace: dict[str, Any] = {}
         self._known: dict[int, str] = {}
+        self._locals: dict[str, str] = {}
+
+    def local(self, expression: str) -> str:
+        """The name of a variable of the guard for what `expression` gives."""
+        return self._locals.setdefault(expression, f"t{len(self._locals)}")
 
     def of(self, thing: Any) -> str:
         found = self._known.get(id(thing))
