@@ -13,7 +13,9 @@ from d2s.transpiler.convert import JIT_PASSES, Prepared, prepare
 
 logger = logging.getLogger("d2s.jit")
 
-_prepared: dict[int, Prepared | SourceError] = {}
+# Code objects (by id) whose source cannot be found: it is looked for once.
+_without_source: set[int] = set()
+_logged: weakref.WeakSet[Prepared] = weakref.WeakSet()
 # Called with each function that is traced for the first time since it was set.
 _show: Callable[[FunctionType], None] | None = None
 _shown: weakref.WeakSet[FunctionType] = weakref.WeakSet()
@@ -27,19 +29,20 @@ def show_converted(show: Callable[[FunctionType], None] | None) -> None:
 
 
 def prepared_for_tracing(fn: FunctionType) -> Prepared | None:
-    """The instrumented conversion of the code of `fn`, made once; None if its source cannot be found."""
+    """The instrumented conversion of the code of `fn`; None if its source cannot be found."""
     code = fn.__code__
-    # By identity: equal code objects may come from different places.
-    found = _prepared.get(id(code))
-    if found is None:
-        try:
-            found = prepare(fn, JIT_PASSES, instrument=True)
-            _log(fn, found)
-        except SourceError as error:
-            found = error
-        _prepared[id(code)] = found
-        weakref.finalize(code, _prepared.pop, id(code), None)
-    return found if isinstance(found, Prepared) else None
+    if id(code) in _without_source:
+        return None
+    try:
+        found = prepare(fn, JIT_PASSES, instrument=True)
+    except SourceError:
+        _without_source.add(id(code))
+        weakref.finalize(code, _without_source.discard, id(code))
+        return None
+    if found not in _logged:
+        _logged.add(found)
+        _log(fn, found)
+    return found
 
 
 def converted_for_tracing(fn: FunctionType) -> FunctionType | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import gast
 
-from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located, map_blocks, prologue_length
+from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located, map_blocks, parts, prologue_length
 from d2s.transpiler.scopes import bound_names, declared_names, mentions, parameters, user_declared
 from d2s.transpiler.template import constant, function, store
 
@@ -75,7 +75,7 @@ def declare_unbound(user_function: Node, locals_before: set[str]) -> None:
 def _free_mentions(node: Node) -> set[str]:
     """Names mentioned below `node`, without those that a generated function keeps to itself."""
     found: set[str] = set()
-    for child in gast.iter_child_nodes(node):
+    for child in parts(node):
         if isinstance(child, FUNCTIONS) and is_generated(child):
             own = {*parameters(child), *bound_names(*child.body, through_generated=False)} - {*declared_names(child)}
             found |= _free_mentions(child) - own

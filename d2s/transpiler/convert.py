@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, MethodType
@@ -13,7 +15,7 @@ from d2s.transpiler.context import Context, HookReport, new_context
 from d2s.transpiler.interface import PythonOperators, find_operator
 from d2s.transpiler.loader import CodeIdentity, compile_function, load_function
 from d2s.transpiler.nested import NestedFunction, number_nested_functions
-from d2s.transpiler.nodes import Node, duplicate, is_generated
+from d2s.transpiler.nodes import Node, duplicate, is_generated, walk
 from d2s.transpiler.passes import (
     asserts,
     fence,
@@ -57,11 +59,32 @@ class Converted:
     """A converted function with its text and what is known about it."""
 
     function: FunctionType
-    code: str
-    tree: Node = field(repr=False)
-    source: SourceInfo = field(repr=False)
-    hook_report: list[HookReport] = field(repr=False)
-    nested: list[NestedFunction] = field(repr=False)
+    prepared: Prepared = field(repr=False)
+
+    @property
+    def code(self) -> str:
+        """The text of the converted function."""
+        return self.prepared.code
+
+    @property
+    def tree(self) -> Node:
+        """The converted tree."""
+        return self.prepared.tree
+
+    @property
+    def source(self) -> SourceInfo:
+        """Where the original stands."""
+        return self.prepared.source
+
+    @property
+    def hook_report(self) -> list[HookReport]:
+        """What became of each ``register_hook`` call."""
+        return self.prepared.hook_report
+
+    @property
+    def nested(self) -> list[NestedFunction]:
+        """The functions inside it, before conversion."""
+        return self.prepared.nested
 
 
 def convert(
@@ -87,41 +110,58 @@ def convert(
     return prepare(fn, passes, instrument).load(fn, operators)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Prepared:
     """A conversion before it is loaded: what functions of one code object have in common."""
 
     compiled: CodeType
     operators: dict[str, str]
-    code: str
     tree: Node = field(repr=False)
     source: SourceInfo = field(repr=False)
     hook_report: list[HookReport] = field(repr=False)
     nested: list[NestedFunction] = field(repr=False)
 
+    @functools.cached_property
+    def code(self) -> str:
+        """The text of the tree, printed when somebody wants to see it."""
+        return to_text(self.tree)
+
     def load(self, fn: FunctionType, operators: Any = PythonOperators) -> Converted:
         """The converted form of `fn`, whose code this is, under `operators`."""
         namespace = operators(fn) if callable(operators) else operators
         cells = {name: find_operator(namespace, operator) for name, operator in self.operators.items()}
-        function = load_function(self.compiled, fn, cells)
-        return Converted(function, self.code, self.tree, self.source, self.hook_report, self.nested)
+        return Converted(load_function(self.compiled, fn, cells), self)
+
+
+_kept: dict[int, dict[tuple[tuple[Pass, ...], bool], Prepared]] = {}
+"""What was prepared, by the identity of the code object: equal code may come from different places."""
 
 
 def prepare(fn: FunctionType, passes: Sequence[Pass] | None = None, instrument: bool = False) -> Prepared:
-    """Read, convert and compile `fn` without loading it; parameters as for `convert`."""
+    """Read, convert and compile `fn` without loading it, once for each code object; parameters as for `convert`."""
+    code = fn.__code__
+    if id(code) not in _kept:
+        _kept[id(code)] = {}
+        weakref.finalize(code, _kept.pop, id(code), None)
+    kept, chosen = _kept[id(code)], DEFAULT_PASSES if passes is None else tuple(passes)
+    if (chosen, instrument) not in kept:
+        kept[chosen, instrument] = _prepare(fn, chosen, instrument)
+    return kept[chosen, instrument]
+
+
+def _prepare(fn: FunctionType, passes: Sequence[Pass], instrument: bool) -> Prepared:
     tree, source = read_function(fn)
     free = frozenset(fn.__code__.co_freevars)
     identity = CodeIdentity.of(fn.__code__)
     nested = number_nested_functions(tree.body[0], identity, free) if instrument else []
     ctx = new_context(tree, free)
-    tree = run_passes(tree, DEFAULT_PASSES if passes is None else passes, ctx, free)
-    text = to_text(tree)
+    tree = run_passes(tree, passes, ctx, free)
     loaded = tree
     if instrument:
         loaded = run_instrument(unbound_reads.run_everywhere(duplicate(tree), ctx), ctx, free)
     outer = [*free, *ctx.names.operators]
     code = compile_function(loaded.body[0], identity, outer, _generated_names(loaded))
-    return Prepared(code, dict(ctx.names.operators), text, tree, source, ctx.hook_report, nested)
+    return Prepared(code, dict(ctx.names.operators), tree, source, ctx.hook_report, nested)
 
 
 def run_passes(tree: Node, passes: Sequence[Pass], ctx: Context, outer: frozenset[str] = frozenset()) -> Node:
@@ -153,7 +193,7 @@ def transpile_source(text: str, passes: Sequence[Pass] | None = None) -> str:
 
 
 def _generated_names(tree: Node) -> frozenset[str]:
-    return frozenset(node.name for node in gast.walk(tree) if isinstance(node, gast.FunctionDef) and is_generated(node))
+    return frozenset(node.name for node in walk(tree) if isinstance(node, gast.FunctionDef) and is_generated(node))
 
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import gast
 
-from d2s.transpiler.nodes import COMPREHENSIONS, TRIES, Node, walk_statements
+from d2s.transpiler.nodes import COMPREHENSIONS, TRIES, Node, parts, walk_statements
 from d2s.transpiler.scopes import bound_names, local_names, parameters
 
 # Since Python 3.12, all but generator expressions.
@@ -95,12 +95,12 @@ class _DefiniteAssignment:
             self.sequence(self.inner_parts(node), state | hidden)
             self.in_inner_scope = outer
             return state
-        return self.sequence(list(gast.iter_child_nodes(node)), state)
+        return self.sequence(parts(node), state)
 
     def inner_parts(self, node: Node) -> list[Node]:
         """The parts of a comprehension without its first iterable, which is evaluated outside."""
         first = node.generators[0]
-        return [part for part in gast.iter_child_nodes(node) if part is not first] + [first.target, *first.ifs]
+        return [part for part in parts(node) if part is not first] + [first.target, *first.ifs]
 
     def sequence(self, nodes: list[Node], state: frozenset[str]) -> frozenset[str]:
         for node in nodes:
@@ -147,7 +147,7 @@ class _DefiniteAssignment:
         return self.sequence([*node.decorator_list, *node.bases, *node.keywords], state) | {node.name}
 
     def do_Return(self, node: Node, state: frozenset[str]) -> State:
-        self.sequence(list(gast.iter_child_nodes(node)), state)
+        self.sequence(parts(node), state)
         return None
 
     do_Raise = do_Return

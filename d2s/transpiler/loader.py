@@ -11,7 +11,7 @@ from typing import Any
 
 import gast
 
-from d2s.transpiler.nodes import Node, duplicate, is_generated
+from d2s.transpiler.nodes import Node, duplicate, is_generated, walk
 from d2s.transpiler.template import constant
 from d2s.transpiler.template import function as make_function
 
@@ -75,7 +75,7 @@ def _bare(definition: Node) -> Node:
         node.decorator_list, node.returns = [], None
         if hasattr(node, "type_params"):
             node.type_params = []
-        for parameter in gast.walk(args):
+        for parameter in walk(args):
             if isinstance(parameter, gast.Name):
                 parameter.annotation = None
     return gast.fix_missing_locations(definition)
@@ -86,7 +86,7 @@ _MARK = "<generated>"
 
 
 def _mark_lambdas(definition: Node) -> None:
-    for node in gast.walk(definition):
+    for node in walk(definition):
         if isinstance(node, gast.Lambda) and is_generated(node):
             mark = gast.Name(id=_MARK, ctx=gast.Param(), annotation=None, type_comment=None)
             node.args.args.append(gast.copy_location(mark, node))

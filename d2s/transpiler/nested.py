@@ -9,7 +9,7 @@ import gast
 
 from d2s.transpiler.loader import CodeIdentity, compile_function
 from d2s.transpiler.mangling import mangle_private_names
-from d2s.transpiler.nodes import COMPREHENSIONS, FUNCTIONS, Node, duplicate
+from d2s.transpiler.nodes import COMPREHENSIONS, FUNCTIONS, Node, duplicate, parts
 from d2s.transpiler.scopes import bound_names, local_names, user_declared
 
 
@@ -58,9 +58,9 @@ class _Finder:
             self.classes.pop()
         elif isinstance(node, COMPREHENSIONS):
             targets = frozenset(bound_names(*(generator.target for generator in node.generators)))
-            self.visit_all(list(gast.iter_child_nodes(node)), visible | targets, prefix)
+            self.visit_all(parts(node), visible | targets, prefix)
         else:
-            self.visit_all(list(gast.iter_child_nodes(node)), visible, prefix)
+            self.visit_all(parts(node), visible, prefix)
 
     def visit_all(self, nodes: list[Node], visible: frozenset[str], prefix: str) -> None:
         for node in nodes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -15,7 +15,46 @@ FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef)
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 LOOPS = (gast.For, gast.While)
 TRIES: Any = (gast.Try, gast.TryStar)
+_HOLDERS_OF_STATEMENTS: Any = (gast.stmt, gast.ExceptHandler, gast.match_case)
 BLOCK_FIELDS = ("body", "orelse", "finalbody")
+# Fields that hold no nodes, or only those that say what a node does: contexts and operators.
+_FIELDS_WITHOUT_PARTS = frozenset({
+    "id", "attr", "ctx", "op", "ops", "arg", "names", "kind", "type_comment", "simple", "conversion", "is_async",
+    "level",
+})
+
+
+@functools.cache
+def part_fields(kind: Any) -> tuple[str, ...]:
+    """The fields of this kind of node that may hold parts."""
+    if issubclass(kind, (gast.Constant, gast.MatchSingleton)):
+        return ()
+    keeps = {"names"} if issubclass(kind, (gast.Import, gast.ImportFrom)) else set()
+    return tuple(field for field in kind._fields if field in keeps or field not in _FIELDS_WITHOUT_PARTS)
+
+
+def parts(node: Node) -> list[Node]:
+    """
+    The nodes directly below `node`, in the order of its fields, without contexts (``Load``) and operators (``Add``).
+
+    Most of a conversion is looking through trees, and about half of the nodes of a tree are contexts and operators.
+    """
+    found: list[Node] = []
+    for field in part_fields(node.__class__):
+        value = getattr(node, field, None)
+        if value.__class__ is list:
+            found += [item for item in value if isinstance(item, gast.AST)]
+        elif isinstance(value, gast.AST):
+            found.append(value)
+    return found
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """`node` and all its parts, those nearest to it first."""
+    level = [node]
+    while level:
+        yield from level
+        level = [part for parent in level for part in parts(parent)]
 
 
 def mark_generated(node: Node) -> Node:
@@ -38,13 +77,20 @@ def located(node: Node, origin: Node) -> Node:
         if "lineno" in current._attributes and getattr(current, "lineno", None) is None:
             for field, value in place.items():
                 setattr(current, field, value)
-        stack.extend(gast.iter_child_nodes(current))
+        stack += parts(current)
     return node
 
 
 def duplicate(node: Node) -> Node:
-    """A copy that shares nothing with `node` (a tree in which one node stands twice breaks in-place passes)."""
-    return copy.deepcopy(node)
+    """A copy that shares no node with `node` (a tree in which one node stands twice breaks in-place passes)."""
+    new = node.__class__.__new__(node.__class__)
+    for field, value in node.__dict__.items():
+        if value.__class__ is list:
+            value = [duplicate(item) if isinstance(item, gast.AST) else item for item in value]
+        elif isinstance(value, gast.AST):
+            value = duplicate(value)
+        new.__dict__[field] = value
+    return new
 
 
 def blocks_of(statement: Node) -> Iterator[list[Node]]:
@@ -66,9 +112,9 @@ def is_new_scope(node: Node) -> bool:
 
 
 def walk_own(node: Node) -> Iterator[Node]:
-    """Like `gast.walk`, but stay out of the user's functions, lambdas and classes below `node`."""
+    """Like `walk`, but in the order of the text, and stay out of the user's functions, lambdas and classes below."""
     yield node
-    for child in gast.iter_child_nodes(node):
+    for child in parts(node):
         if is_new_scope(child):
             yield child
         else:
@@ -86,7 +132,10 @@ def walk_statements(statements: list[Node]) -> Iterator[Node]:
 
 def user_functions(tree: Node) -> list[Node]:
     """All functions the user wrote in `tree`, innermost first."""
-    found = [node for node in gast.walk(tree) if isinstance(node, FUNCTIONS) and not is_generated(node)]
+    found, level = [], [tree]
+    while level:
+        found += [node for node in level if isinstance(node, FUNCTIONS) and not is_generated(node)]
+        level = [part for node in level for part in parts(node) if isinstance(part, _HOLDERS_OF_STATEMENTS)]
     return found[::-1]
 
 

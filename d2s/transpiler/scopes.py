@@ -6,10 +6,11 @@ from typing import Any
 
 import gast
 
-from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated
+from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, parts, walk
+from d2s.transpiler.visitors import Visitor
 
 
-class _BoundNames(gast.NodeVisitor):  # type: ignore[misc]
+class _BoundNames(Visitor):
     """Collect the names bound in the scope that the visited nodes stand in."""
 
     def __init__(self, through_generated: bool) -> None:
@@ -63,7 +64,7 @@ class _BoundNames(gast.NodeVisitor):  # type: ignore[misc]
 
     def _visit_comprehension(self, node: Node) -> None:
         # Its targets live in its own scope; only a walrus reaches the function around it.
-        for part in gast.walk(node):
+        for part in walk(node):
             if isinstance(part, gast.NamedExpr):
                 self.add(part.target.id)
 
@@ -144,13 +145,13 @@ def user_declared(function: Node, kinds: Any = (gast.Global, gast.Nonlocal)) -> 
 def _walk_user(node: Node) -> list[Node]:
     if isinstance(node, (*FUNCTIONS, gast.Lambda, gast.ClassDef)):
         return []
-    return [node, *(part for child in gast.iter_child_nodes(node) for part in _walk_user(child))]
+    return [node, *(part for child in parts(node) for part in _walk_user(child))]
 
 
 def mentions(node: Node) -> list[str]:
     """Every name mentioned below `node`, scopes or not, once per mention."""
     found: list[str] = []
-    for part in gast.walk(node):
+    for part in walk(node):
         if isinstance(part, gast.Name):
             found.append(part.id)
         elif isinstance(part, (*FUNCTIONS, gast.ClassDef, gast.MatchAs, gast.MatchStar)):
@@ -170,9 +171,9 @@ def captured_names(*nodes: Node) -> set[str]:
     return {
         name
         for node in nodes
-        for part in gast.walk(node)
+        for part in walk(node)
         if isinstance(part, inner) and not is_generated(part)
         # Its own name is bound outside of it; only a mention inside (recursion) captures it.
-        for child in gast.iter_child_nodes(part)
+        for child in parts(part)
         for name in mentions(child)
     }

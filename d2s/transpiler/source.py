@@ -6,8 +6,10 @@ import ast
 import functools
 import linecache
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
+from typing import TypeAlias
 
 import gast
 
@@ -16,6 +18,7 @@ from d2s.transpiler.mangling import mangle_private_names
 from d2s.transpiler.nodes import Node
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Entry: TypeAlias = tuple[_Definition, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -35,28 +38,28 @@ class SourceInfo:
 
 
 @functools.lru_cache(maxsize=64)
-def _parse_file(text: str, file: str) -> tuple[tuple[_Definition, tuple[str, ...]], ...]:
-    """All functions of a file, each with the names of the classes around it."""
+def _parse_file(text: str, file: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the user saw them when the file was compiled
-        tree = ast.parse(text, file)
-    found: list[tuple[_Definition, tuple[str, ...]]] = []
-
-    def visit(node: ast.AST, classes: tuple[str, ...]) -> None:
-        if isinstance(node, _Definition):
-            found.append((node, classes))
-        if isinstance(node, ast.ClassDef):
-            # Decorators and bases stand outside the class, but no function in them can tell.
-            classes = (*classes, node.name)
-        for child in ast.iter_child_nodes(node):
-            visit(child, classes)
-
-    visit(tree, ())
-    return tuple(found)
+        return ast.parse(text, file)
 
 
-def _first_line(node: _Definition) -> int:
-    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+def _definitions_at(line: int, node: ast.AST, classes: tuple[str, ...] = ()) -> Iterator[_Entry]:
+    """The functions below `node` whose text begins at this line, each with the names of the classes around it."""
+    if isinstance(node, ast.ClassDef):
+        # Decorators and bases stand outside the class, but no function in them can tell.
+        classes = (*classes, node.name)
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt) and not _first_line(child) <= line <= (child.end_lineno or line):
+            continue
+        if isinstance(child, _Definition) and _first_line(child) == line:
+            yield child, classes
+        yield from _definitions_at(line, child, classes)
+
+
+def _first_line(node: ast.stmt | ast.Lambda) -> int:
+    """Where the text of a node begins: with its first decorator."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
@@ -92,7 +95,7 @@ def _span_of_body(node: _Definition) -> tuple[tuple[int, int], tuple[int, int]]:
     return (first.lineno, first.col_offset), (last.end_lineno or 0, last.end_col_offset or 0)
 
 
-def _narrow_by_position(candidates: list[Node], code: CodeType) -> list[Node]:
+def _narrow_by_position(candidates: list[_Entry], code: CodeType) -> list[_Entry]:
     """Of several definitions on one line keep the one that the instructions of `code` came from."""
     span = _span_of_code(code)
     if span is None:
@@ -153,15 +156,13 @@ def read_function(fn: FunctionType) -> tuple[Node, SourceInfo]:
         message, advice = _why_no_lines(file, fn.__qualname__)
         raise SourceError(message, None, advice, kind="F01")
     try:
-        definitions = _parse_file("".join(lines), file)
+        tree = _parse_file("".join(lines), file)
     except (SyntaxError, ValueError) as error:
         raise _changed(fn, f"it no longer parses: {error}") from error
     found = [
         entry
-        for entry in definitions
-        if _first_line(entry[0]) == code.co_firstlineno
-        and _name(entry[0]) == name
-        and _parameter_names_match(entry, code)
+        for entry in _definitions_at(code.co_firstlineno, tree)
+        if _name(entry[0]) == name and _parameter_names_match(entry, code)
     ]
     if not found:
         raise _changed(fn, f"no {name!r} with these parameters starts at line {code.co_firstlineno}")
@@ -175,16 +176,17 @@ def read_function(fn: FunctionType) -> tuple[Node, SourceInfo]:
             kind="F01",
         )
     node, classes = found[0]
-    tree = gast.ast_to_gast(ast.Expr(value=node) if isinstance(node, ast.Lambda) else node)
+    definition = gast.ast_to_gast(ast.Expr(value=node) if isinstance(node, ast.Lambda) else node)
     if isinstance(node, ast.Lambda):
-        gast.copy_location(tree, tree.value)
+        gast.copy_location(definition, definition.value)
     if classes:
-        mangle_private_names(tree, classes[-1])
+        mangle_private_names(definition, classes[-1])
     first, last = code.co_firstlineno, node.end_lineno or node.lineno
-    return gast.Module(body=[tree], type_ignores=[]), SourceInfo(file, first, tuple(lines[first - 1 : last]), name)
+    place = SourceInfo(file, first, tuple(lines[first - 1 : last]), name)
+    return gast.Module(body=[definition], type_ignores=[]), place
 
 
-def _parameter_names_match(entry: tuple[_Definition, tuple[str, ...]], code: CodeType) -> bool:
+def _parameter_names_match(entry: _Entry, code: CodeType) -> bool:
     written, compiled = _parameter_names(entry[0]), _code_parameters(code)
     return len(written) == len(compiled) and all(c.endswith(w) for w, c in zip(written, compiled, strict=True))
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import gast
 
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import Node, is_generated, located, mark_generated
+from d2s.transpiler.nodes import Node, is_generated, located, mark_generated, parts
 
 
 def load(name: str) -> Node:
@@ -91,7 +91,7 @@ def has_walrus(expression: Node) -> bool:
         return True
     if isinstance(expression, gast.Lambda) and not is_generated(expression):
         return False
-    return any(has_walrus(child) for child in gast.iter_child_nodes(expression))
+    return any(has_walrus(child) for child in parts(expression))
 
 
 def text_of(node: Node) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib
 import linecache
 import subprocess
 import sys
@@ -13,9 +14,10 @@ import types
 import pytest
 
 import d2s
-from d2s.operators import conversion
 
 X = d2s.ones([2])
+# The package has a function of that name too.
+conversion = importlib.import_module("d2s.transpiler.convert")
 
 CELL = """
 import d2s
@@ -136,9 +138,8 @@ def test_nothing_is_converted_before_the_first_call(monkeypatch):
         return x + 1
 
     converted = []
-    original = conversion.prepare
-    monkeypatch.setattr(conversion, "prepare", lambda fn, *args, **kwargs: (converted.append(fn), original(
-        fn, *args, **kwargs))[1])
+    original = conversion._prepare
+    monkeypatch.setattr(conversion, "_prepare", lambda fn, *args: (converted.append(fn), original(fn, *args))[1])
     static = d2s.jit.to_static(f)
     assert not converted
     static(X)
@@ -154,9 +155,8 @@ def test_functions_of_one_code_object_are_converted_once(monkeypatch):
         return f
 
     converted = []
-    original = conversion.prepare
-    monkeypatch.setattr(conversion, "prepare", lambda fn, *args, **kwargs: (converted.append(fn), original(
-        fn, *args, **kwargs))[1])
+    original = conversion._prepare
+    monkeypatch.setattr(conversion, "_prepare", lambda fn, *args: (converted.append(fn), original(fn, *args))[1])
     found = [d2s.jit.to_static(make(k))(X).numpy().tolist() for k in (2.0, 3.0)]
     assert found == [[2.0, 2.0], [3.0, 3.0]]
     assert len(converted) == 1

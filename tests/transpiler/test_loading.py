@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
+import linecache
 import pickle
 import traceback
+import weakref
 
 import pytest
 
@@ -38,6 +41,44 @@ def test_cells_are_shared_with_the_original(converted):
 def test_same_text_with_other_cells():
     first, second = (transpile(make(start)[0]) for start in (0, 100))
     assert (first(), second(), first()) == (1, 101, 2)
+
+
+def test_a_code_object_is_converted_once():
+    """Not a text: equal functions at other places are other code objects, whose lines differ."""
+    seen = []
+
+    def note(tree, ctx):
+        seen.append(tree)
+        return tree
+
+    def make(k):
+        def f(x):
+            return x + k if x else k
+        return f
+
+    def again(k):
+        def f(x):
+            return x + k if x else k
+        return f
+
+    first, second, other = (transpile(function, [note]) for function in (make(1), make(2), again(3)))
+    assert first.__code__ is second.__code__
+    assert len(seen) == 2
+    assert [f(1) for f in (first, second, other)] == [2, 3, 4]
+    assert transpile(make(5), [note, note])(1) == 6  # other passes, another form
+    assert len(seen) == 4
+
+
+def test_what_was_converted_goes_with_its_code_object():
+    text, file = "def f(x): return x", "<for a moment>"
+    linecache.cache[file] = (len(text), None, [text], file)
+    scope = {}
+    exec(compile(text, file, "exec"), scope)
+    prepared = weakref.ref(convert(scope["f"]).prepared)
+    assert prepared() is not None
+    scope.clear()
+    gc.collect()
+    assert prepared() is None
 
 
 def test_signature_and_names_are_kept():

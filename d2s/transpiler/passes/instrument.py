@@ -12,11 +12,12 @@ from typing import Any
 import gast
 
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import Node, is_generated, located
+from d2s.transpiler.nodes import Node, is_generated, located, walk
 from d2s.transpiler.passes.instrument_scopes import Scopes, stored_outside
 from d2s.transpiler.passes.instrument_stores import Stores
 from d2s.transpiler.selection import is_plain_test, reads_frame
 from d2s.transpiler.template import call, constant, load, own_call, thunk
+from d2s.transpiler.visitors import Visitor
 
 _NEVER_TENSOR = (gast.Is, gast.IsNot)
 
@@ -77,7 +78,7 @@ def run(tree: Node, ctx: Context, free: frozenset[str] = frozenset()) -> Node:
     return gast.fix_missing_locations(tree)
 
 
-class _Tests(gast.NodeVisitor):  # type: ignore[misc]
+class _Tests(Visitor):
     """Finds what is only asked for its truth: there ``and`` and ``or`` need not give an operand."""
 
     TESTED = frozenset({"if_else", "if_exp", "not_", "assert_", "while_loop"})
@@ -288,7 +289,7 @@ class _Instrument(Stores):
     def truth(self, test: Node) -> Node:
         is_plain = is_plain_test(test, self.ctx) and not any(
             isinstance(part, gast.Compare) and not all(isinstance(op, _NEVER_TENSOR) for op in part.ops)
-            for part in gast.walk(test)
+            for part in walk(test)
         )
         new = self.visit(test)
         return new if is_plain else self.operator("truth", test, new)
@@ -332,8 +333,8 @@ class _Instrument(Stores):
 
     def visit_Match(self, node: Node) -> Any:
         patterns = [case.pattern for case in node.cases]
-        all_, top = ([part for pattern in patterns for part in walk(pattern) if isinstance(part, gast.MatchClass)]
-                     for walk in (gast.walk, _alternatives))
+        all_, top = ([part for pattern in patterns for part in ways(pattern) if isinstance(part, gast.MatchClass)]
+                     for ways in (walk, _alternatives))
         types_at = "" if not all_ else "top" if len(all_) == len(top) else "inside"
         subject = self.visit(node.subject)
         node.subject = self.operator("matched", node.subject, subject, constant(types_at))

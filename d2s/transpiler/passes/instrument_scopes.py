@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import gast
 
 from d2s.transpiler.mangling import mangled_name
-from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated
+from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, walk
 from d2s.transpiler.scopes import bound_names, parameters, user_declared
 
 
@@ -85,7 +85,7 @@ def stored_outside(definition: Node, free: frozenset[str]) -> frozenset[str]:
     """Names of globals and outer cells that the function writes somewhere: reading them has to see pending writes."""
     return frozenset(
         name
-        for node in gast.walk(definition)
+        for node in walk(definition)
         if isinstance(node, FUNCTIONS) and not is_generated(node)
         for kind in (gast.Global, gast.Nonlocal)
         for name in user_declared(node, (kind,))

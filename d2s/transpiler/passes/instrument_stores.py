@@ -10,6 +10,7 @@ from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import Node, located
 from d2s.transpiler.passes.instrument_scopes import Scopes
 from d2s.transpiler.template import assign, constant, load, own_call, store, thunk
+from d2s.transpiler.visitors import Rewriter
 
 _IN_PLACE = {
     gast.Add: "iadd",
@@ -28,7 +29,7 @@ _IN_PLACE = {
 }
 
 
-class Stores(gast.NodeTransformer):  # type: ignore[misc]
+class Stores(Rewriter):
     """The half of the instrumenting visitor that deals with targets."""
 
     ctx: Context

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import gast
 
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import FUNCTIONS, LOOPS, TRIES, Node, is_generated, user_functions
+from d2s.transpiler.nodes import FUNCTIONS, LOOPS, TRIES, Node, is_generated, user_functions, walk
 from d2s.transpiler.scopes import bound_names, captured_names, local_names, mentions
 from d2s.transpiler.selection import keeps_control_flow
 
@@ -145,7 +145,7 @@ def _used(*nodes: Node) -> Live:
     return frozenset(
         part.id
         for node in nodes
-        for part in gast.walk(node)
+        for part in walk(node)
         if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Store)
     ) | frozenset(_updated(nodes))
 

@@ -8,10 +8,11 @@ import gast
 
 from d2s.transpiler.closures import declare_unbound
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import Node, duplicate, is_generated, located, user_functions
+from d2s.transpiler.nodes import Node, duplicate, is_generated, located, part_fields, user_functions
 from d2s.transpiler.scopes import local_names, user_declared
 from d2s.transpiler.selection import is_plain_test, keeps_control_flow
 from d2s.transpiler.template import assign, call, function, has_walrus, load, own_call, thunk
+from d2s.transpiler.visitors import Rewriter
 
 
 def run(tree: Node, ctx: Context) -> Node:
@@ -51,7 +52,7 @@ def run(tree: Node, ctx: Context) -> Node:
     return tree
 
 
-class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
+class _Rewriter(Rewriter):
     """Rewrites the expressions of one function, statement by statement."""
 
     def __init__(self, ctx: Context, user_function: Node | None) -> None:
@@ -73,7 +74,8 @@ class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
         return done
 
     def generic_visit(self, node: Node) -> Any:
-        for field, value in gast.iter_fields(node):
+        for field in part_fields(node.__class__):
+            value = getattr(node, field, None)
             if isinstance(value, list) and value and isinstance(value[0], gast.stmt):
                 setattr(node, field, self.block(value))
             elif isinstance(value, list):
@@ -185,7 +187,8 @@ class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
             return self.setter_call(node)
         if isinstance(node, gast.Lambda) and not is_generated(node):
             return node
-        for field, value in gast.iter_fields(node):
+        for field in part_fields(node.__class__):
+            value = getattr(node, field, None)
             if isinstance(value, list):
                 value[:] = [self.without_walrus(item) if isinstance(item, gast.AST) else item for item in value]
             elif isinstance(value, gast.AST):

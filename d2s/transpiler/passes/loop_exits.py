@@ -14,6 +14,7 @@ from d2s.transpiler.nodes import (
     located,
     map_blocks,
     user_functions,
+    walk,
 )
 from d2s.transpiler.scopes import local_names
 from d2s.transpiler.selection import always_leaves, is_rewritten, keeps_control_flow, own_exits
@@ -121,7 +122,7 @@ class _LoopExits:
         is_read = any(
             isinstance(node, gast.Name) and node.id == self.continued and isinstance(node.ctx, gast.Load)
             for statement in self.loop.body
-            for node in gast.walk(statement)
+            for node in walk(statement)
         )
         if is_read:
             self.loop.body.insert(0, located(assign(self.continued, constant(False)), self.loop))

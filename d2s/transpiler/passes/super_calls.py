@@ -9,6 +9,7 @@ import gast
 from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import Node, is_generated, located
 from d2s.transpiler.template import load
+from d2s.transpiler.visitors import Rewriter
 
 
 def run(tree: Node, ctx: Context) -> Node:
@@ -33,7 +34,7 @@ def run(tree: Node, ctx: Context) -> Node:
     return tree
 
 
-class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
+class _Rewriter(Rewriter):
     def __init__(self) -> None:
         self.first_parameter: str | None = None
         self.is_moved = False

@@ -9,6 +9,7 @@ import gast
 from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import Node, is_generated, located
 from d2s.transpiler.template import call, constant, thunk
+from d2s.transpiler.visitors import Rewriter
 
 
 def run(tree: Node, ctx: Context) -> Node:
@@ -67,7 +68,7 @@ def run_everywhere(tree: Node, ctx: Context) -> Node:
     return tree
 
 
-class _Rewriter(gast.NodeTransformer):  # type: ignore[misc]
+class _Rewriter(Rewriter):
     def __init__(self, ctx: Context, everywhere: bool = False) -> None:
         self.ctx = ctx
         self.everywhere = everywhere
