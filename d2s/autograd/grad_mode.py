@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import ParamSpec, TypeVar, overload
 
-from d2s.core.interpreter import grad_enabled, set_grad_mode, state
+from d2s.autograd.decorated import in_mode
+from d2s.core.interpreter import grad_enabled, set_grad_mode
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -19,6 +18,9 @@ class GradMode:
 
     A decorated generator function has the mode while its own code runs, not while its caller's does.
     """
+
+    # Also in traced code: what it changes is the mode of the trace.
+    __d2s_acts_at_once__ = True
 
     def __init__(self, enabled: bool) -> None:
         self._enabled = enabled
@@ -33,45 +35,7 @@ class GradMode:
         set_grad_mode(self._before.pop())
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        enabled = self._enabled
-        if inspect.isgeneratorfunction(function):
-
-            @functools.wraps(function)
-            def generate(*args: P.args, **kwargs: P.kwargs) -> Any:
-                return _drive(function(*args, **kwargs), enabled)
-
-            return generate
-
-        @functools.wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            before = state.grad_enabled
-            try:
-                state.grad_enabled = enabled
-                return function(*args, **kwargs)
-            finally:
-                state.grad_enabled = before
-
-        return call
-
-
-def _drive(generator: Generator[Any, Any, Any], enabled: bool) -> Generator[Any, Any, Any]:
-    """Pass everything between `generator` and its caller, with the grad mode switched at each crossing."""
-    step: Callable[[], Any] = functools.partial(next, generator)
-    while True:
-        before = state.grad_enabled
-        try:
-            state.grad_enabled = enabled
-            value = step()
-        except StopIteration as stop:
-            return stop.value
-        finally:
-            state.grad_enabled = before
-        try:
-            sent = yield value
-        except BaseException as error:
-            step = functools.partial(generator.throw, error)
-        else:
-            step = functools.partial(generator.send, sent)
+        return in_mode(function, self._enabled)
 
 
 @overload

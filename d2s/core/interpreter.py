@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -107,6 +108,45 @@ def set_grad_mode(enabled: bool) -> bool:
     before = state.grad_enabled
     state.grad_enabled = enabled
     return before
+
+
+class GradModeBlock:
+    """Sets the grad mode for the body of one ``with`` statement."""
+
+    __slots__ = ("before", "enabled")
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        self.before = state.grad_enabled
+        state.grad_enabled = self.enabled
+
+    def __exit__(self, *details: Any) -> None:
+        state.grad_enabled = self.before
+
+
+def called_in_mode(enabled: bool, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Call `function` with the grad mode."""
+    with GradModeBlock(enabled):
+        return function(*args, **kwargs)
+
+
+def driven_in_mode(generator: Generator[Any, Any, Any], enabled: bool) -> Generator[Any, Any, Any]:
+    """Pass everything between `generator` and its caller, with the grad mode while its code runs."""
+    step: Callable[[], Any] = partial(next, generator)
+    while True:
+        try:
+            with GradModeBlock(enabled):
+                value = step()
+        except StopIteration as stop:
+            return stop.value
+        try:
+            sent = yield value
+        except BaseException as error:
+            step = partial(generator.throw, error)
+        else:
+            step = partial(generator.send, sent)
 
 
 # The eager mode registers these, so that static code can hand a Tensor to a hook without importing eager.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from d2s.core.interpreter import use_interpreter
+from d2s.core.interpreter import GradModeBlock, state, use_interpreter
 from d2s.operators import conversion
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
@@ -81,7 +81,8 @@ def record(
     assert converted is not None
     for guard in function_guards(function):
         tracer.guards.add(guard)
-    with use_interpreter(tracer):
+    # What the code makes of the grad mode is that of the trace.
+    with use_interpreter(tracer), GradModeBlock(tracer.grad_mode):
         positional, named = _read_arguments(tracer, signature, bound)
         _follow(tracer, lambda: converted(*positional, **named), program.block)
     inputs = [value for _, value in tracer.captured.values()]
@@ -120,12 +121,15 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block) -> None:
         path = tracer.path
         assert path is not None
         if error is not None:
-            if not path.choices and not any(operator.effect for operator in root.operators):
+            acts = state.grad_enabled is not tracer.grad_mode or any(operator.effect for operator in root.operators)
+            if not path.choices and not acts:
                 raise error
+            tracer.leave_grad_mode()
             tracer.emit("raise", (), (), {"error": tracer.lower(error)}, effect=True)
         else:
             template = tracer.lower(result)
             tracer.lowering.settle(path.blocks)
+            tracer.leave_grad_mode()
             tracer.emit("return", (), (), {"result": template}, effect=True)
         return Outcome()
 

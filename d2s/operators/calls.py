@@ -14,6 +14,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, builtin_functions, conversion, items, libraries, native, policy, protocols
+from d2s.operators.converted import is_converted
 from d2s.operators.guards import function_guards, is_layer, lookup
 from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer, current_tracer
@@ -62,7 +63,7 @@ def _is_hashable(func: Any) -> bool:
 
 
 def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if "__d2s_nested__" in func.__dict__ or "__d2s_converted__" in func.__dict__:
+    if is_converted(func):
         return func(*args, **kwargs)
     if policy.is_kept_eager(func):
         return libraries.call_unknown(tracer, func, args, kwargs)
@@ -161,7 +162,7 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
             for layer in owner.sublayers(include_self=True):
                 tracer.remember(layer, Constant(layer))
                 tracer.guard_layer(layer, True)
-    elif tracer.is_outer(owner) and not isinstance(owner, type):
+    elif tracer.is_outer(owner) and not isinstance(owner, type) and not hasattr(type(owner), "__d2s_acts_at_once__"):
         result = libraries.run_later(tracer, func, args, kwargs)
         tracer.tensors_may_change()
         return result

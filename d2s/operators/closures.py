@@ -21,6 +21,7 @@ from d2s.core.op import OP_TABLE
 from d2s.eager.views import share
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import views
+from d2s.operators.converted import is_converted, is_loaded, nested_in
 from d2s.operators.guards import lookup
 from d2s.operators.heap import CONTAINERS, Fields, Heap, container_class, content_of, fields_of, is_user_object, restore
 from d2s.static.program import Block, Operator, Value, values_in
@@ -118,24 +119,27 @@ class Lowering:
     # --- functions ---------------------------------------------------------------------------------------------
 
     def _function(self, function: FunctionType) -> Any:
-        mark = function.__dict__.get("__d2s_nested__")
+        mark = nested_in(function)
         if mark is None:
-            if "__d2s_converted__" in function.__dict__:
+            if is_loaded(function):
                 return function.__wrapped__  # type: ignore[attr-defined]
-            return self.tracer.object_input(function) if self.tracer.is_outer(function) else function
+            if self.tracer.is_outer(function):
+                return self.tracer.object_input(function)
+            if not any(map(_holds_converted, function.__closure__ or ())):
+                return function
         known = self._known(function)
         if known is not None:
             return known.value
-        owner, nested = mark
-        outside = {id(cell) for cell in owner.__closure__ or ()}
+        outside = {id(cell) for cell in (mark[0].__closure__ if mark else None) or ()}
+        # The wrapper that code which is not traced has made around a function of the trace is copied as it is.
+        code, names = (mark[1].code, mark[1].freevars) if mark else (function.__code__, function.__code__.co_freevars)
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        fresh = [cells[name] for name in nested.freevars if id(cells[name]) not in outside]
-        closure = tuple(
-            cells[name] if id(cells[name]) in outside else self._cell(cells[name]) for name in nested.freevars)
+        fresh = [cells[name] for name in names if id(cells[name]) not in outside]
+        closure = tuple(cells[name] if id(cells[name]) in outside else self._cell(cells[name]) for name in names)
         defaults = self(function.__defaults__) if function.__defaults__ else None
         named = tuple((name, self(value)) for name, value in (function.__kwdefaults__ or {}).items())
         value = self._call(
-            _make_function, nested.code, _Same(function.__globals__), defaults, named, closure,
+            _make_function, code, _Same(function.__globals__), defaults, named, closure,
             _Same(_Look(function)))
         self.made[id(function)] = _Made(function, value, self._block_of(value))
         for cell in fresh:
@@ -272,6 +276,12 @@ class _Same:
 
     def __init__(self, thing: Any) -> None:
         self.thing = thing
+
+
+def _holds_converted(cell: CellType) -> bool:
+    """True for a cell with a function that this trace has made."""
+    content = content_of(cell)
+    return isinstance(content, FunctionType) and is_converted(content)
 
 
 class _Look:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 
 from d2s.errors import SourceError
+from d2s.operators.converted import mark_loaded
 from d2s.operators.interface import TraceOperators
 from d2s.transpiler.convert import JIT_PASSES, Prepared, prepare
 
@@ -55,7 +56,7 @@ def converted_for_tracing(fn: FunctionType) -> FunctionType | None:
         _show(fn)
     operators = TraceOperators(fn, prepared.nested)
     function = prepared.load(fn, operators).function
-    function.__dict__["__d2s_converted__"] = True
+    mark_loaded(function)
     return function
 
 

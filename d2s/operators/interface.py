@@ -9,6 +9,7 @@ from typing import Any
 
 from d2s.operators import access, control_flow, items, loops, native
 from d2s.operators.control_flow import is_symbol
+from d2s.operators.converted import mark_nested
 from d2s.operators.names import Names
 from d2s.operators.tracer import current_tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -197,7 +198,7 @@ class TraceOperators(PythonOperators):
     def function(self, index: int) -> Callable[[Any], Any]:  # type: ignore[override]
         def mark(made: Any) -> Any:
             if isinstance(made, FunctionType):
-                made.__dict__["__d2s_nested__"] = (self._names.fn, self._nested[index])
+                mark_nested(made, self._names.fn, self._nested[index])
             return made
 
         return mark

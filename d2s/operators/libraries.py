@@ -79,6 +79,8 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
         made = object.__new__(args[0])
         tracer.note_made(made)
         return made
+    if func is MethodType and not holds_objects(args):
+        return func(*args)
     module = policy.module_of(func)
     if (module == "builtins" and name in _EFFECTS_IN_BUILTINS) or name in _EFFECTS_IN_PURE:
         return call_unknown(tracer, func, args, kwargs)

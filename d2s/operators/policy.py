@@ -19,7 +19,7 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 # Functions of d2s and of the library that call functions of the user and must be looked into.
 _TRANSPARENT = (
     *(os.path.join(_PACKAGE, *path) for path in (
-        ("autograd", "grad_mode.py"), ("autograd", "checkpoint.py"), ("static", "nn.py"), ("ops", "tensor_lists.py"))),
+        ("autograd", "decorated.py"), ("autograd", "checkpoint.py"), ("static", "nn.py"), ("ops", "tensor_lists.py"))),
     contextlib.__file__,
 )
 
@@ -75,8 +75,8 @@ def acts_when_run(fn: FunctionType) -> bool:
 
 
 def is_own(code: CodeType) -> bool:
-    """True for code of d2s itself."""
-    return code.co_filename.startswith(_PACKAGE)
+    """True for code of d2s itself, except for what is looked into."""
+    return code.co_filename.startswith(_PACKAGE) and code.co_filename not in _TRANSPARENT
 
 
 def is_convertible(fn: FunctionType) -> bool:

@@ -264,7 +264,9 @@ class _Merger:
         canonical += [pair for pair in second[2] if id(pair[0]) not in known]
         # What an object of the Program was filled with last, where both paths agree on it.
         filled = {key: template for key, template in first[4].items() if second[4].get(key) is template}
-        return pending, dirty, canonical, tensors, filled, first[5].joined(second[5])
+        if first[6] is not second[6]:
+            raise CannotMerge("grad mode is on behind one path and off behind the other")
+        return pending, dirty, canonical, tensors, filled, first[5].joined(second[5]), first[6]
 
     def _read_again(self, key: Any, target: Any, one: Any, two: Any) -> Any:
         raise CannotMerge(f"{key[2]} of an object from outside is written on one path only")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.arrays import as_array
-from d2s.core.interpreter import TensorBase, state
+from d2s.core.interpreter import TensorBase, set_grad_mode, state
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, is_floating, spec_of
 from d2s.errors import ShapeError, TracingError, UnsupportedSyntaxError, user_location
@@ -41,6 +41,8 @@ class Tracer(ContainerReader):
         Makes templates of objects and functions that the Program makes anew on each run.
     outer_frames : int
         How many frames of the user's functions stand around the trace.
+    grad_mode : bool
+        The grad mode in which the Program runs.
     """
 
     priority = 20
@@ -53,6 +55,7 @@ class Tracer(ContainerReader):
         self.retaining: set[Value] = set()
         self.lowering = Lowering(self)
         self.outer_frames = len(user_frames())
+        self.grad_mode = state.grad_enabled
 
     # --- tensors: methods and in-place writes --------------------------------------------------------------------
 
@@ -148,6 +151,22 @@ class Tracer(ContainerReader):
         """True if the caller, or something that this run has made, has `variable` as a Tensor."""
         tensor = self._materialised.get(variable.value)
         return variable.value in self.tensors or (tensor is not None and self.in_scope(tensor))
+
+    # --- calls ---------------------------------------------------------------------------------------------------
+
+    def python_call(
+        self, function: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None,
+        kind: type | None = None, effect: bool = False,
+    ) -> ObjectVariable:
+        result = super().python_call(function, args, kwargs, kind, effect)
+        if effect and state.grad_enabled is not self.grad_mode:
+            self.definitions[result.value][0].attrs["grad_mode"] = state.grad_enabled
+        return result
+
+    def leave_grad_mode(self) -> None:
+        """At the end of a path: its grad mode is what the run leaves behind."""
+        if state.grad_enabled is not self.grad_mode:
+            super().python_call(set_grad_mode, (state.grad_enabled,), effect=True)
 
     # --- tensors of numbers and arrays ---------------------------------------------------------------------------
 
@@ -256,13 +275,15 @@ class Tracer(ContainerReader):
         """What a region may change of the tracer itself."""
         canonical = [(variable, variable.value) for _, variable in self._canonical.values()]
         return (
-            dict(self.pending), dict(self.dirty), canonical, dict(self.tensors), self.lowering.filled(), self.freshness)
+            dict(self.pending), dict(self.dirty), canonical, dict(self.tensors), self.lowering.filled(), self.freshness,
+            state.grad_enabled)
 
     def reset_state(self, before: tuple[Any, ...]) -> None:
         """Go back to an earlier `state_now`."""
         self.pending, self.dirty, tensors = dict(before[0]), dict(before[1]), before[3]
         self.lowering.set_filled(before[4])
         self.freshness = before[5]
+        state.grad_enabled = before[6]
         known = {id(variable): value for variable, value in before[2]}
         for tensor, variable in self._canonical.values():
             # A tensor that was met inside the region only is what it was when it was met.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from d2s.core.interpreter import called_in_mode
 from d2s.static.program import Block, Operator, Value, walk_operators
 
 if TYPE_CHECKING:
@@ -116,7 +117,10 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
         return
     parts += [f"{name}={w.expression(value)}" for name, value in kwargs.items()]
     called = w.name(function) if isinstance(function, Value) else w.bind(function, getattr(function, "__name__", "f"))
-    if operator.effect and not _is_own(function):
+    if "grad_mode" in operator.attrs:
+        in_mode = w.bind(called_in_mode, "called_in_mode")
+        w.assign(operator, f"outside({in_mode}, {', '.join([str(operator.attrs['grad_mode']), called, *parts])})")
+    elif operator.effect and not _is_own(function):
         w.assign(operator, f"outside({', '.join([called, *parts])})")
     else:
         w.assign(operator, f"{called}({', '.join(parts)})")
