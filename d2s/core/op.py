@@ -221,6 +221,7 @@ def define_op(
     `template` is the NumPy expression that generated code may use in place of a call of `forward`, with the inputs
     as ``{0}``, ``{1}``: it must be what `forward` computes, to the bit (``"np.multiply({0}, {1})"``).  It may be a
     function of the specs of the inputs, with known sizes, and of the attributes; None: there is no such expression.
+    ``{zero}`` and ``{one}`` are these numbers in the dtype of the first input.
 
     `fresh` says that the result shares no memory with the inputs, `in_order` that it is contiguous (in C order) if
     all inputs are.  An op with `out` is both, and its `forward` takes ``out=`` as NumPy's functions do: "in place"

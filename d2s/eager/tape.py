@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from d2s.eager.walk import Walk
 
 # With room for the operators of a call between it and the node after it.
-_sequence = itertools.count(0, 1 << 32)
+next_in_sequence = itertools.count(0, 1 << 32).__next__
 
 
 def zeros(spec: TensorSpec) -> Any:
@@ -112,7 +112,7 @@ class InteriorNode:
     def __init__(self, edges: list[Edge | None], specs: Sequence[TensorSpec]) -> None:
         self.edges = edges
         self.specs = specs
-        self.sequence = next(_sequence)
+        self.sequence = next_in_sequence()
         self.hooks: dict[int, HookList] | None = None
         self.retained: dict[int, Retain] | None = None
         self.released = False

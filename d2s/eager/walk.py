@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -225,16 +225,16 @@ def _age(node: InteriorNode) -> int:
 def accumulate_into(leaf: LeafNode, grad: Tensor, with_history: bool) -> None:
     """Add `grad` to the `.grad` of a leaf."""
     if not with_history:
-        add_array(leaf, grad.data)
+        add_tensor(leaf, interpreter.wrap(grad.data, False))
         return
     with _accumulating:
         held = leaf.grad
         leaf.set_grad(0, grad.alias() if held is None else held + grad)
 
 
-def add_array(leaf: LeafNode, grad: np.ndarray[Any, Any]) -> None:
-    """Add an array to the `.grad` of a leaf."""
+def add_tensor(leaf: LeafNode, grad: Tensor) -> None:
+    """Add a Tensor object that is nobody else's to the `.grad` of a leaf."""
     with _accumulating:
         held = leaf.grad
-        leaf.grad = interpreter.wrap(grad if held is None else np.asarray(held.data + grad), False)
+        leaf.grad = grad if held is None else interpreter.wrap(np.asarray(held.data + grad.data), False)
         leaf.zero_grad = False

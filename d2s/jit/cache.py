@@ -82,10 +82,12 @@ class ProgramCache:
 
     def find(self, args: dict[str, Any]) -> ConcreteProgram | EagerCall | None:
         """The Program for these arguments, if there is one, or what stands in for it."""
-        for position, program in enumerate(self._programs):
+        programs = self._programs
+        if programs and programs[0].matches(args):
+            return programs[0]
+        for program in programs[1:]:
             if program.matches(args):
-                if position:
-                    self._put_first(program)
+                self._put_first(program)
                 return program
         return None
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from d2s.core.interpreter import current_interpreter, state
+from d2s.core.interpreter import state
 from d2s.core.spec import default_dtype
 from d2s.core.structure import STRUCTURE
 from d2s.jit.run_program import CallNode, Run
 from d2s.jit.step_run import step_run
 from d2s.jit.trace import Traced
 from d2s.static.failures import in_the_users_terms
-from d2s.static.numeric_errors import SILENT
+from d2s.static.numeric_errors import silently
 from d2s.static.program import Program
 
 
@@ -30,7 +30,7 @@ class ConcreteProgram:
         self.guards = traced.guards
         self.grad_mode = grad_mode
         self.dtype = default_dtype()
-        self._check = traced.guards.live_check()
+        self._check = traced.guards.live_check(grad_mode)
         self._check_structure = traced.guards.structural_check()
         self._structure_version = -1
 
@@ -64,7 +64,7 @@ class ConcreteProgram:
 
     def matches(self, args: dict[str, Any]) -> bool:
         """True if this Program may run for these arguments."""
-        if self.grad_mode is not state.grad_enabled or self.dtype is not default_dtype() or not self._check(args):
+        if not self._check(args):
             return False
         version = STRUCTURE.version
         if version != self._structure_version:
@@ -77,17 +77,16 @@ class ConcreteProgram:
     def run(self, args: dict[str, Any]) -> Any:
         """Run the Program."""
         traced = self.traced
-        compiled = traced.compiled.checked if current_interpreter().checks_nan else traced.compiled
-        given = traced.fetch(args)
-        tensors = given[: traced.tensor_count]
+        compiled = traced.compiled.checked if state.current.checks_nan else traced.compiled  # type: ignore[union-attr]
+        tensors = traced.fetch(args)
+        objects = () if traced.fetch_objects is None else traced.fetch_objects(args)
         step = compiled.step
         run: Run | CallNode | None = None if step is None else step_run(compiled, step, tensors)
         function = compiled.forward if run is None or step is None else step.run
         if run is None:
             run = CallNode(compiled, tensors) if compiled.reachable else Run(tensors)
         try:
-            with SILENT:
-                return function(run, *given[traced.tensor_count :])
+            return silently(function, run, *objects)
         except Exception as error:
             explained = in_the_users_terms(error, function)
             if explained is error:

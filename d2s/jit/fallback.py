@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from d2s.core.interpreter import state
 from d2s.core.spec import default_dtype
 from d2s.errors import D2SError
 from d2s.operators.guards import GuardSet
@@ -28,13 +27,11 @@ class EagerCall:
         self._signature = signature
         self.grad_mode = grad_mode
         self.dtype = default_dtype()
-        self._checks = (guards.live_check(), guards.structural_check())
+        self._checks = (guards.live_check(grad_mode), guards.structural_check())
         self.guards = guards
 
     def matches(self, args: dict[str, Any]) -> bool:
         """True if a trace for these arguments would come to the same refusal."""
-        if self.grad_mode is not state.grad_enabled or self.dtype is not default_dtype():
-            return False
         return all(check(args) for check in self._checks)
 
     def run(self, args: dict[str, Any]) -> Any:

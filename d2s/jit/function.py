@@ -24,7 +24,7 @@ from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.explain import explained
 from d2s.jit.fallback import EagerCall, tell
 from d2s.jit.generality import Opening
-from d2s.jit.signature import check_arguments, open_sizes
+from d2s.jit.signature import check_arguments, flat_binding, open_sizes
 from d2s.jit.symbolic_call import SymbolicCall
 from d2s.jit.trace import Traced, trace
 from d2s.jit.tracebacks import show_user_lines
@@ -88,13 +88,7 @@ class StaticFunction:
         function: Any = self._function
         self._code, self._defaults = function.__code__, (function.__defaults__, dict(function.__kwdefaults__ or {}))
         self._signature = inspect.signature(function, follow_wrapped=False)
-        parameters = self._signature.parameters.values()
-        # Of a function without keyword-only parameters: the names of its parameters, and of its ``*args``.
-        kinds = {p.kind for p in parameters}
-        self._positional: list[str] | None = None
-        if not kinds & {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}:
-            self._positional = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
-        self._rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+        self._bind_flat, self._fewest, self._most = flat_binding(self._signature)
 
     # --- binding -----------------------------------------------------------------------------------------------
 
@@ -198,14 +192,10 @@ class StaticFunction:
         function: Any = self._function
         if function.__code__ is not self._code:
             self._look()
-        names = self._positional
-        if names is not None and not kwargs and len(args) == len(names):
-            bound = dict(zip(names, args, strict=True))
-            if self._rest is not None:
-                bound[self._rest] = ()
-        elif names is not None and not kwargs and self._rest is not None and len(args) > len(names):
-            bound = dict(zip(names, args, strict=False))
-            bound[self._rest] = args[len(names) :]
+        if not kwargs and self._fewest <= len(args) <= self._most:
+            bound = self._bind_flat(*args)
+            if self._input_spec is None:
+                return bound
         else:
             if not same_parts(
                 (function.__defaults__, *(function.__kwdefaults__ or {}).items()),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,27 @@ from d2s.core.interpreter import TensorBase
 from d2s.errors import GuardError
 from d2s.operators.sources import Argument, Item, Source
 from d2s.static.input_spec import InputSpec
+
+
+def flat_binding(signature: inspect.Signature) -> tuple[Callable[..., dict[str, Any]], int, int]:
+    """A function that gives arguments by parameter name, for calls by position with all of them there.
+
+    Returns
+    -------
+    callable, int, int
+        The function, and how many arguments it takes at least and at most; none, where there are parameters that can
+        be given by keyword only.
+    """
+    parameters = signature.parameters.values()
+    if any(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters):
+        return dict, 1, 0
+    rest = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    count = len(parameters) - rest
+    names = [f"p{number}" for number in range(count)]
+    pairs = [f"{p.name!r}: {name}" for p, name in zip(parameters, [*names, *["rest"] * rest], strict=True)]
+    taken = ", ".join([*names, *["*rest"] * rest])
+    bind: Callable[..., dict[str, Any]] = eval(f"lambda {taken}: {{{', '.join(pairs)}}}")
+    return bind, count, sys.maxsize if rest else count
 
 
 def specified(

@@ -9,9 +9,9 @@ import numpy as np
 
 from d2s.core.hooks import HookList
 from d2s.core.interpreter import set_grad_mode
-from d2s.eager.tape import InteriorNode, LeafNode
+from d2s.eager.tape import next_in_sequence
 from d2s.eager.tensor import Tensor
-from d2s.eager.walk import Walk, add_array
+from d2s.eager.walk import Walk, add_tensor
 from d2s.jit.run_program import CallNode
 from d2s.static.executor import Compiled, StepFunction
 from d2s.static.numeric_errors import outside
@@ -19,7 +19,7 @@ from d2s.static.numeric_errors import outside
 
 def step_run(compiled: Compiled, step: StepFunction, tensors: Sequence[Any]) -> StepRun | None:
     """A run of `step`, or None if the gradients of these tensors have to go by the walk."""
-    leaves = []
+    edges, leaves = [], set()
     for position in compiled.edge_positions:
         tensor = tensors[position]
         if tensor._node is not None:
@@ -27,11 +27,12 @@ def step_run(compiled: Compiled, step: StepFunction, tensors: Sequence[Any]) -> 
         leaf = tensor._leaf or tensor.graph_edge()[0]
         if step.sees_no_hooks and (leaf.hooks is not None or leaf.reduce_hooks is not None):
             return None
-        leaves.append(leaf)
-    if len(set(leaves)) != len(leaves):
+        edges.append((leaf, 0))
+        leaves.add(leaf)
+    if len(leaves) != len(edges):
         # Two names of one tensor: only the walk knows which contribution is the last one.
         return None
-    run = StepRun(compiled, tensors, leaves)
+    run = StepRun(compiled, tensors, edges)
     if step.checks_versions:
         run.versions = [tensor.version for tensor in tensors]
     return run
@@ -40,20 +41,25 @@ def step_run(compiled: Compiled, step: StepFunction, tensors: Sequence[Any]) -> 
 class StepRun(CallNode):
     """A run whose backward is part of it: for the walk it is used up from the beginning."""
 
-    __slots__ = ("leaves",)
+    __slots__ = ()
 
     may_unfold = False
+    # The same for all of them, from the beginning.
+    released = True
+    saved = ()
+    tape = None
+    reached = None
 
-    def __init__(self, compiled: Compiled, tensors: Sequence[Any], leaves: list[LeafNode]) -> None:
-        InteriorNode.__init__(self, [(leaf, 0) for leaf in leaves], compiled.output_specs)
+    def __init__(self, compiled: Compiled, tensors: Sequence[Any], edges: list[Any]) -> None:
+        # Written out: the smallest steps take no longer than a few calls.
+        self.edges = edges
+        self.specs = compiled.output_specs
+        self.sequence = next_in_sequence()
+        self.hooks = self.retained = None
         self.compiled = compiled
         self.tensors = tensors
-        self.leaves = leaves
-        self.saved = ()
-        self.tape = self.reached = None
         self.given = 0
         self.made = {}
-        self.released = True
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
@@ -68,12 +74,12 @@ class StepRun(CallNode):
 
     def finish_leaf(self, number: int, grad: Any) -> None:
         """The gradient of a leaf is complete."""
-        leaf = self.leaves[number]
-        array = grad if type(grad) is np.ndarray else np.asarray(grad)
+        leaf: Any = self.edges[number][0]  # type: ignore[index]
+        tensor = Tensor(grad if type(grad) is np.ndarray else np.asarray(grad), False)
         if leaf.hooks is None and leaf.reduce_hooks is None:
-            add_array(leaf, array)
+            add_tensor(leaf, tensor)
         else:
-            outside(_without_grad, Walk().complete, leaf, Tensor(array))
+            outside(_without_grad, Walk().complete, leaf, tensor)
 
     def hooked(self, grad: Any, point: Any) -> Any:
         """The gradient of a value after its hooks."""

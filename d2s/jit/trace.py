@@ -30,9 +30,9 @@ class Traced:
     guards : GuardSet
         When it may be used.
     fetch : callable
-        Reads the inputs from the arguments and from the objects that the trace found.
-    tensor_count : int
-        How many of the inputs are tensors; they come first.
+        Reads the tensors among the inputs from the arguments and from the objects that the trace found.
+    fetch_objects : callable or None
+        The same for all other inputs, if there are any.
     fetch_captured : callable
         The tensors from elsewhere that the Program reads: parameters and buffers.  Not kept: they may be replaced.
     """
@@ -40,7 +40,7 @@ class Traced:
     compiled: Compiled
     guards: GuardSet
     fetch: Callable[[dict[str, Any]], tuple[Any, ...]]
-    tensor_count: int
+    fetch_objects: Callable[[dict[str, Any]], tuple[Any, ...]] | None
     fetch_captured: Callable[[dict[str, Any]], tuple[Any, ...]]
 
 
@@ -149,10 +149,12 @@ def _compiled(tracer: Tracer) -> Traced:
     inputs = [value for _, value in tracer.captured.values()]
     edges = [value for value in inputs if not value.stop_gradient]
     compiled = Compiled(program, inputs, edges, tracer.hook_points)
-    fetch = fetcher([tracer.sources[value] for value in program.block.inputs])
+    sources = [tracer.sources[value] for value in program.block.inputs]
+    objects = sources[len(inputs) :]
     # Tensors that come with the arguments belong to the caller.
     captured = fetcher([source for source in map(tracer.sources.__getitem__, inputs) if not source.by_type])
-    return Traced(compiled, tracer.guards, fetch, len(inputs), captured)
+    return Traced(
+        compiled, tracer.guards, fetcher(sources[: len(inputs)]), fetcher(objects) if objects else None, captured)
 
 
 def leaving(program: Program) -> tuple[Value, ...]:

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.interpreter import TensorBase
-from d2s.core.spec import Dim, TensorSpec
+from d2s.core.interpreter import TensorBase, state
+from d2s.core.spec import Dim, TensorSpec, default_dtype
 from d2s.operators.equality import is_plain, same_parts, same_thing, same_value, shows_its_content
 from d2s.operators.kinds import kind_of
 from d2s.operators.sources import Attribute, Constant, GuardNames, Item, Source
@@ -214,7 +214,7 @@ def same_state(layer: Any, whole: bool, expected: tuple[Any, ...]) -> bool:
 
 _HELPERS = {
     "same_value": same_value, "same_parts": same_parts, "same_state": same_state, "lookup": lookup,
-    "is_empty": is_empty,
+    "is_empty": is_empty, "state": state, "default_dtype": default_dtype,
 }
 _UNREADABLE = (AttributeError, LookupError, ValueError)
 
@@ -251,17 +251,21 @@ class GuardSet:
         else:
             self._distinct[_is_told_apart(thing)].append(source)
 
-    def live_check(self) -> Callable[[dict[str, Any]], bool]:
-        """A function of the arguments (by parameter name): do the conditions hold that are not structural?"""
-        return self._check(structural=False)
+    def live_check(self, grad_mode: bool) -> Callable[[dict[str, Any]], bool]:
+        """A function of the arguments (by parameter name): do the conditions hold that are not structural?
+
+        So do the modes of the thread: `grad_mode`, and the default dtype as it is now.
+        """
+        dtype = self._names.of(default_dtype())
+        return self._check(False, f"state.grad_enabled is {grad_mode}", f"default_dtype() is {dtype}")
 
     def structural_check(self) -> Callable[[dict[str, Any]], bool]:
         """The same for the structural ones."""
-        return self._check(structural=True)
+        return self._check(True)
 
-    def _check(self, structural: bool) -> Callable[[dict[str, Any]], bool]:
+    def _check(self, structural: bool, *modes: str) -> Callable[[dict[str, Any]], bool]:
         guards = {c: guard for c, guard in self.guards.items() if guard.is_structural is structural}
-        conditions = list(guards)
+        conditions = [*modes, *guards]
         tensors = [guard.source.expression(self._names) for guard in guards.values() if guard.spec is not None]
         read = {expression: self._names.local(expression) for expression in tensors}
         for told_apart, sources in self._distinct.items():

@@ -26,7 +26,7 @@ tanh_op.vjp(lambda g, out, x: g * (1 - out * out))
 
 @define_op(
     "sigmoid", kinds="fc", infer=require_floating("sigmoid"), saves=("out",),
-    template="1 / (1 + np.exp(-{0}))", out="in place")
+    template="{one} / ({one} + np.exp(-{0}))", out="in place")
 def sigmoid_op(x: Array, *, out: Array | None = None) -> Any:
     """1 / (1 + exp(-x)); where exp overflows to infinity the result is 0, as it should be."""
     if not x.ndim:
@@ -46,7 +46,7 @@ def _infer_relu(x: TensorSpec) -> TensorSpec:
     return x
 
 
-@define_op("relu", kinds="iuf", infer=_infer_relu, saves=("out",), template="np.maximum({0}, 0)", out="in place")
+@define_op("relu", kinds="iuf", infer=_infer_relu, saves=("out",), template="np.maximum({0}, {zero})", out="in place")
 def relu_op(x: Array, *, out: Array | None = None) -> Any:
     """The larger of x and 0."""
     return np.maximum(x, 0, out=out)

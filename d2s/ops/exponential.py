@@ -42,7 +42,7 @@ reciprocal_op = ufunc_op(np.reciprocal, saves=("out",))
 reciprocal_op.vjp(lambda g, out, x: -(g * square(conj(out))))
 
 
-@define_op("rsqrt", kinds="fc", infer=require_floating("rsqrt"), saves=("out",), template="1 / np.sqrt({0})")
+@define_op("rsqrt", kinds="fc", infer=require_floating("rsqrt"), saves=("out",), template="{one} / np.sqrt({0})")
 def rsqrt_op(x: Array) -> Any:
     """One over the square root."""
     return 1 / np.sqrt(x)

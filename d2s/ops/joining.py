@@ -49,10 +49,10 @@ def _one_dtype(name: str, xs: Sequence[TensorSpec]) -> Any:
     return xs[0].dtype
 
 
-@define_op("concat", infer=_infer_concat, fresh=True, in_order=True)
-def concat_op(*xs: Array, axis: int) -> Array:
+@define_op("concat", infer=_infer_concat, out="apart")
+def concat_op(*xs: Array, axis: int, out: Array | None = None) -> Array:
     """Tensors one after the other along `axis`."""
-    return np.concatenate(xs, axis)
+    return np.concatenate(xs, axis, out=out)
 
 
 def _infer_split(x: TensorSpec, *, sizes: tuple[Size, ...], axis: int) -> tuple[TensorSpec, ...]:

@@ -12,6 +12,7 @@ from d2s.eager.views import write_data
 from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.optimizer.groups import Array, Group, Update, groups_of
 from d2s.optimizer.lr import LRScheduler
+from d2s.optimizer.scratch import Scratch
 from d2s.optimizer.writing import target_of
 
 
@@ -61,6 +62,7 @@ class Optimizer:
         # Per parameter, by its place in the list: its slots, and how often it has been changed.
         self._slots: list[dict[str, Array]] = [{} for _ in self._parameters]
         self._steps = [0] * len(self._parameters)
+        self._scratch = Scratch()
 
     # --- learning rate ------------------------------------------------------------------------------------------
 
@@ -136,7 +138,7 @@ class Optimizer:
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Set the gradients of all parameters to zero, or to None with ``set_to_zero=False``."""
         for param in self._parameters:
-            if not param.stop_gradient:
+            if not param._stop_gradient:
                 param.clear_gradient(set_to_zero)
 
     # Generated code need not change NumPy's error state for it.

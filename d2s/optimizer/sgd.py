@@ -27,7 +27,9 @@ class SGD(Optimizer):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip)
 
     def _update(self, update: Update) -> None:
-        np.subtract(update.param.data, update.grad * update.rate, out=update.target)
+        scratch = self._scratch.take(update.grad)
+        np.subtract(update.param.data, np.multiply(update.grad, update.rate, out=scratch), out=update.target)
+        self._scratch.give(scratch)
 
 
 class Momentum(Optimizer):

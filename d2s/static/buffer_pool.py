@@ -42,7 +42,7 @@ class BufferPool:
     def take(self, arrays: Sequence[np.ndarray[Any, Any]]) -> Buffers:
         """A set for a run on inputs `arrays`; None in place of a buffer that somebody else holds."""
         for array in arrays:
-            if not is_in_order(array):
+            if not (array.flags.c_contiguous or is_in_order(array)):
                 return self.none
         try:
             found: Buffers = self._free.pop()

@@ -17,6 +17,9 @@ from d2s.static.program import Block, Operator, Value, values_in, walk_operators
 from d2s.static.runtime import RUNTIME
 from d2s.static.writers import INDENT, WRITERS
 
+# What templates of ops may name beside their inputs.
+_NUMBERS = (("zero", 0), ("one", 1))
+
 # Attribute of a generated function that holds its Source.
 SOURCE = "__d2s_source__"
 
@@ -114,7 +117,9 @@ class FunctionWriter:
     def name(self, value: Value) -> str:
         """The Python name of a value."""
         if value.is_constant:
-            return self.literal(value.constant)
+            constant = value.constant
+            # NumPy computes faster with arrays than with scalars.
+            return self.literal(np.asarray(constant) if isinstance(constant, np.generic) else constant)
         found = self.names.get(value)
         if found is None:
             found = self.names[value] = self.fresh(value.name)
@@ -282,10 +287,10 @@ class FunctionWriter:
         inputs = [self.name(value) for value in operator.inputs]
         buffer = self.plan.buffers.get(operator.outputs[0])
         pattern = _pattern(op, operator)
-        if pattern is not None and buffer is None:
-            return pattern.format(*inputs)
-        if pattern is not None and operator not in self.plan.scratch and _is_one_call(pattern):
-            return f"{pattern.format(*inputs)[:-1]}, out={self.buffers[buffer]})"  # type: ignore[index]
+        if pattern is not None and (buffer is None or (operator not in self.plan.scratch and _is_one_call(pattern))):
+            numbers = {name: self.typed(number, operator) for name, number in _NUMBERS if f"{{{name}}}" in pattern}
+            text = pattern.format(*inputs, **numbers)
+            return text if buffer is None else f"{text[:-1]}, out={self.buffers[buffer]})"
         arguments = [*inputs, *(f"{name}={self.expression(value)}" for name, value in operator.attrs.items())]
         if buffer is not None:
             arguments.append(f"out={self.buffers[buffer]}")
@@ -293,6 +298,12 @@ class FunctionWriter:
         if scratch is not None:
             arguments.append(f"scratch=({', '.join(self.buffers[number] for number in scratch)},)")
         return f"{self.bind(op.forward, op.name + '_op')}({', '.join(arguments)})"
+
+    def typed(self, number: int, operator: Operator) -> str:
+        """The name of a number in the dtype of the first input, with which NumPy computes faster than with an int."""
+        spec = operator.inputs[0].spec
+        assert spec is not None
+        return self.literal(np.asarray(number, spec.dtype))
 
     def use_buffers(self, plan: BufferPlan, inputs: Iterable[Value]) -> None:
         """Lines that take the buffers of `plan` for a run on `inputs`."""

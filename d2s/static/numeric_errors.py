@@ -36,6 +36,17 @@ class Silent:
 SILENT = Silent()
 
 
+def silently(function: Callable[..., Any], *args: Any) -> Any:
+    """Call `function` as in ``with SILENT:``, at half the cost."""
+    users, errors = _users.stack, error_states.get()
+    users.append(errors)
+    error_states.set(error_states.silent(errors))
+    try:
+        return function(*args)
+    finally:
+        error_states.set(users.pop())
+
+
 def outside(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call the user's code from a Program under the user's error state; what it sets there stays set."""
     if not _users.stack:

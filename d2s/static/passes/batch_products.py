@@ -9,6 +9,7 @@ to the largest element, and not to the bit.  So it is left out unless it is aske
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator
 
 from d2s.core.op import OP_TABLE
 from d2s.static.passes.rewriting import pure_op, readers
@@ -19,10 +20,14 @@ FEWEST = 4
 
 
 def run(program: Program, kept: frozenset[Value]) -> Program:
-    """Batch products ``x[k] @ w`` over all k, and sums of products ``a.T @ b``; in the outermost block."""
+    """Batch products ``x[k] @ w`` over all k, sums of products ``a.T @ b``, and with them sums of the rows of all b.
+
+    In the outermost block.
+    """
     batch = _Batch(program, kept)
     batch.rows_of_one_tensor()
     batch.sums_of_products()
+    batch.sums_of_rows()
     if batch.operators == program.operators:
         return program
     return dataclasses.replace(program, block=program.block.derived(batch.operators, program.outputs))
@@ -40,6 +45,10 @@ class _Batch:
         self.uses: dict[Value, int] = {}
         for value, _ in readers(program):
             self.uses[value] = self.uses.get(value, 0) + 1
+        # For results that are rows ``x[k]``: x and k.
+        self.rows: dict[Value, tuple[Value, int]] = {}
+        # What has become the right side of one product.
+        self.stacked: set[tuple[Value, ...]] = set()
 
     def new(self, name: str, kind: str, inputs: tuple[Value, ...], like: Operator, **attrs: object) -> Operator:
         """An operator of the op table with a new result."""
@@ -53,7 +62,7 @@ class _Batch:
 
     def rows_of_one_tensor(self) -> None:
         """One product for all rows of a tensor, where the first of the small ones was; these become its rows."""
-        rows: dict[Value, tuple[Value, int]] = {}
+        rows = self.rows
         groups: dict[tuple[Value, Value], dict[int, int]] = {}
         for position, operator in enumerate(self.operators):
             if operator.kind == "getitem" and len(operator.inputs) == 1:
@@ -80,36 +89,74 @@ class _Batch:
 
     def sums_of_products(self) -> None:
         """One product of all rows, where the last one is added."""
+        for last, adds, terms in self.sums(self.is_product):
+            right = tuple(term.inputs[1] for term in terms)
+            self.stacked.add(right)
+            rows = [self.stack(tuple(term.inputs[0] for term in terms), last), self.concat(right, last)]
+            attrs = {"transpose_x": True, "transpose_y": False}
+            inputs = tuple(operator.outputs[0] for operator in rows)
+            product = dataclasses.replace(last, kind="matmul", inputs=inputs, attrs=attrs, op=OP_TABLE["matmul"])
+            self.put(last, [*rows, product], [*terms, *adds])
+
+    def sums_of_rows(self) -> None:
+        """One sum of all rows of what has become the right side of one product: the gradient of a bias."""
+        for last, adds, terms in self.sums(self.is_sum_of_rows):
+            parts = tuple(term.inputs[0] for term in terms)
+            if parts in self.stacked:
+                # The same as that of the product: merged with it later on.
+                rows = self.concat(parts, last)
+                total = dataclasses.replace(
+                    last, kind="unbroadcast", inputs=rows.outputs, attrs=terms[0].attrs, op=OP_TABLE["unbroadcast"])
+                self.put(last, [rows, total], [*terms, *adds])
+
+    def put(self, last: Operator, new: list[Operator], gone: list[Operator]) -> None:
+        """Put `new` in the place of the last addition of a sum."""
+        place, without = self.operators.index(last), set(gone)
+        self.operators[place : place + 1] = new
+        self.operators = [one for one in self.operators if one not in without]
+
+    def concat(self, parts: tuple[Value, ...], like: Operator) -> Operator:
+        return self.new("rows", "concat", parts, like, axis=0)
+
+    def stack(self, parts: tuple[Value, ...], like: Operator) -> Operator:
+        """The rows of all `parts`; those of one tensor are there already."""
+        whole = self.rows[parts[0]][0] if parts[0] in self.rows else None
+        if whole is not None and whole.spec is not None and whole.spec.is_static and whole.spec.ndim == 3:
+            count, height, width = whole.spec.shape
+            if [self.rows.get(part) for part in parts] == [(whole, number) for number in range(count)]:  # type: ignore[arg-type]
+                return self.new("rows", "reshape", (whole,), like, shape=(count * height, width))
+        return self.concat(parts, like)
+
+    def sums(
+        self, is_term: Callable[[Operator], bool]
+    ) -> Iterator[tuple[Operator, list[Operator], list[Operator]]]:
+        """The sums of at least so many terms: the last addition, all of them, and the terms, the last one first.
+
+        Backward adds up from the last turn to the first: so the terms come in the order of the turns.
+        """
         made = {operator.outputs[0]: operator for operator in self.operators if len(operator.outputs) == 1}
         done: set[Operator] = set()
-        for operator in reversed(self.operators):
+        for operator in reversed(list(self.operators)):
             if operator in done or operator.kind != "add":
                 continue
-            adds, terms = self.chain(operator, made)
-            if len(terms) < FEWEST or done.intersection(adds):
-                continue
-            done.update(adds)
-            left = self.new("rows", "concat", tuple(term.inputs[0] for term in terms), operator, axis=0)
-            right = self.new("rows", "concat", tuple(term.inputs[1] for term in terms), operator, axis=0)
-            attrs = {"transpose_x": True, "transpose_y": False}
-            product = dataclasses.replace(
-                operator, kind="matmul", inputs=(*left.outputs, *right.outputs), attrs=attrs, op=OP_TABLE["matmul"])
-            place = self.operators.index(operator)
-            self.operators[place : place + 1] = [left, right, product]
-            gone = {*terms, *adds}
-            self.operators = [one for one in self.operators if one not in gone]
+            adds, terms = self.chain(operator, made, is_term)
+            if len(terms) >= FEWEST and not done.intersection(adds):
+                done.update(adds)
+                yield operator, adds, terms
 
-    def chain(self, last: Operator, made: dict[Value, Operator]) -> tuple[list[Operator], list[Operator]]:
-        """The additions and the products of a sum that is added up from the left, as far as nobody else reads them."""
+    def chain(
+        self, last: Operator, made: dict[Value, Operator], is_term: Callable[[Operator], bool]
+    ) -> tuple[list[Operator], list[Operator]]:
+        """The additions and the terms of a sum that is added up from the left, as far as nobody else reads them."""
         adds, terms, operator = [], list[Operator](), last
         while True:
             before, term = (made.get(value) for value in operator.inputs)
-            if before is None or term is None or not self.is_product(term):
+            if before is None or term is None or not is_term(term):
                 return [], []
             adds.append(operator)
             terms.append(term)
-            if self.is_product(before):
-                return adds, [before, *reversed(terms)]
+            if is_term(before):
+                return adds, [*terms, before]
             if before.kind != "add" or not self.is_free(before):
                 return [], []
             operator = before
@@ -121,6 +168,15 @@ class _Batch:
             and operator.attrs == {"transpose_x": True, "transpose_y": False}
             and all(value.spec is not None and value.spec.is_static and value.spec.ndim == 2
                     for value in operator.inputs)
+        )
+
+    def is_sum_of_rows(self, operator: Operator) -> bool:
+        """True for the sum of a matrix over its rows that one operator reads."""
+        value = operator.inputs[0] if operator.inputs else None
+        return (
+            operator.kind == "unbroadcast" and self.is_free(operator)
+            and operator.attrs == {"dropped": 1, "axes": ()}
+            and value is not None and value.spec is not None and value.spec.is_static and value.spec.ndim == 2
         )
 
     def is_free(self, operator: Operator) -> bool:

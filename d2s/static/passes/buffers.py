@@ -149,7 +149,8 @@ class _Planner:
             return
         if all(self.is_regular(value) for value in tensors) and next(values_in(operator.attrs), None) is None:
             self.regular.update(operator.outputs)
-        if (op.in_order and all(self.is_contiguous(value) for value in tensors)) or _is_in_order(operator, tensors):
+        keeps_order = op.in_order or _is_leading_part(operator)
+        if (keeps_order and all(self.is_contiguous(value) for value in tensors)) or _is_in_order(operator, tensors):
             self.regular.update(operator.outputs)
             self.contiguous.update(operator.outputs)
 
@@ -209,6 +210,12 @@ class _Planner:
                 self.shared.discard(value)
                 return self.plan.buffers[value]
         return None
+
+
+def _is_leading_part(operator: Operator) -> bool:
+    """True for ``x[1, 2]``: what it shows lies together, if `x` is contiguous."""
+    return operator.kind == "getitem" and len(operator.inputs) == 1 and all(
+        type(part) is int for part in operator.attrs["index"])
 
 
 def _is_in_order(operator: Operator, tensors: Sequence[Value]) -> bool:
