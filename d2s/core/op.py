@@ -17,6 +17,9 @@ from d2s.errors import ArgumentError
 Rule = Callable[..., Any]
 Template = str | Callable[..., str | None]
 
+# What templates may name beside inputs: these numbers, in the dtype of the first input.
+TEMPLATE_NUMBERS = {"zero": 0, "one": 1}
+
 OP_TABLE: dict[str, Op] = {}
 
 

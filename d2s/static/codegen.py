@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.op import Op
+from d2s.core.op import TEMPLATE_NUMBERS, Op
 from d2s.static.buffer_pool import BufferPool, is_in_order
 from d2s.static.passes.buffers import BufferPlan, plan_buffers, size_of
 from d2s.static.program import Block, Operator, Value, values_in, walk_operators
 from d2s.static.runtime import RUNTIME
 from d2s.static.writers import INDENT, WRITERS
-
-# What templates of ops may name beside their inputs.
-_NUMBERS = (("zero", 0), ("one", 1))
 
 # Attribute of a generated function that holds its Source.
 SOURCE = "__d2s_source__"
@@ -108,7 +105,9 @@ class FunctionWriter:
         self.pool = ""
         # Names of the sums of a whole step, by edge.
         self.sums: dict[int, str] = {}
-        # Those that are made of arrays that nobody else sees, so that they may be added up in place.
+        # Names of the two lists of rows of a product, by number.
+        self.rows: dict[int, tuple[str, str]] = {}
+        # Sums of arrays that nobody else sees, so that they may be added up in place.
         self.own_sums: frozenset[int] = frozenset()
         self.open_records: list[Callable[[], None]] = []
 
@@ -288,8 +287,8 @@ class FunctionWriter:
         buffer = self.plan.buffers.get(operator.outputs[0])
         pattern = _pattern(op, operator)
         if pattern is not None and (buffer is None or (operator not in self.plan.scratch and _is_one_call(pattern))):
-            numbers = {name: self.typed(number, operator) for name, number in _NUMBERS if f"{{{name}}}" in pattern}
-            text = pattern.format(*inputs, **numbers)
+            numbers = [(name, number) for name, number in TEMPLATE_NUMBERS.items() if f"{{{name}}}" in pattern]
+            text = pattern.format(*inputs, **{name: self.typed(number, operator) for name, number in numbers})
             return text if buffer is None else f"{text[:-1]}, out={self.buffers[buffer]})"
         arguments = [*inputs, *(f"{name}={self.expression(value)}" for name, value in operator.attrs.items())]
         if buffer is not None:

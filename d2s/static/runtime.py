@@ -175,6 +175,14 @@ def py_layer_backward(
     return tuple(None if grad is None else unwrap(grad) for grad in found)
 
 
+def product_of_rows(left: list[Any], right: list[Any]) -> Any:
+    """``left[0].T @ right[0] + left[1].T @ right[1] + ...`` of matrices or single rows, as one product."""
+    if not left:
+        return None
+    first, second = (np.concatenate(rows).reshape(-1, rows[0].shape[-1]) for rows in (left, right))
+    return np.matmul(first.T, second)
+
+
 RUNTIME: dict[str, Any] = {
     "MISSING": MISSING,
     "HookPoint": HookPoint,
@@ -184,6 +192,7 @@ RUNTIME: dict[str, Any] = {
     "check_nan": check_nan,
     "modified_in_place": modified_in_place,
     "outside": outside,
+    "product_of_rows": product_of_rows,
     "py_func": py_func,
     "py_layer": py_layer,
     "py_layer_backward": py_layer_backward,

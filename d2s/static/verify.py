@@ -64,11 +64,27 @@ def verify_pass(after: Program, before: Program, name: str, forward: Program | N
     else:
         verify_backward(after, forward, name)
     _same_effects(after, after.block, before.block, name)
+    if _contributions(after) != _contributions(before):
+        raise ProgramError(f"{after.name}: other contributions to a gradient (after the pass {name})", kind="P01")
+
+
+# Between the operators of a whole step nobody sees how a gradient is summed.
+_OF_SUMS = frozenset({"add_to_sum", "start_rows", "add_rows", "product_of_rows"})
+
+
+def _contributions(program: Program) -> list[str]:
+    """What is added to the gradients of leaves, and lists of rows that are not used once each."""
+    found = [f"to {o.attrs['edge']}" for o in program.all_operators() if o.kind == "add_to_sum"]
+    rows = {o.attrs["rows"]: list[str]() for o in program.all_operators() if o.kind == "start_rows"}
+    for operator in program.all_operators():
+        if operator.kind in ("add_rows", "product_of_rows"):
+            rows.setdefault(operator.attrs["rows"], []).append(operator.kind)
+    return sorted(found) + [f"rows {n}" for n, kinds in rows.items() if kinds != ["add_rows", "product_of_rows"]]
 
 
 def _same_effects(program: Program, after: Block, before: Block, name: str) -> None:
     def effects(block: Block) -> list[Operator]:
-        return [operator for operator in block.operators if operator.effect]
+        return [operator for operator in block.operators if operator.effect and operator.kind not in _OF_SUMS]
 
     expected, found = effects(before), effects(after)
     for position, old in enumerate(expected):

@@ -261,6 +261,24 @@ def _add_to_sum(w: FunctionWriter, operator: Operator) -> None:
     w.line(f"{guard}{total} = {name} if {total} is None else np.add({total}, {name}{more})", operator)
 
 
+def _start_rows(w: FunctionWriter, operator: Operator) -> None:
+    rows = operator.attrs["rows"]
+    left, right = w.rows[rows] = w.fresh(f"left_{rows}"), w.fresh(f"right_{rows}")
+    w.line(f"{left}, {right} = [], []", operator)
+
+
+def _add_rows(w: FunctionWriter, operator: Operator) -> None:
+    left, right = w.rows[operator.attrs["rows"]]
+    first, second = map(w.name, operator.inputs)
+    w.line(f"{left}.append({first}); {right}.append({second})", operator)
+
+
+def _product_of_rows(w: FunctionWriter, operator: Operator) -> None:
+    left, right = w.rows[operator.attrs["rows"]]
+    w.assign(operator, f"product_of_rows({left}, {right})")
+    w.line(f"del {left}, {right}")
+
+
 def _finish(w: FunctionWriter, operator: Operator) -> None:
     edge, name = operator.attrs["edge"], operator.attrs["name"]
     if operator.inputs:
@@ -318,6 +336,9 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "call_hooks": _call_hooks,
     "start_sum": _start_sum,
     "add_to_sum": _add_to_sum,
+    "start_rows": _start_rows,
+    "add_rows": _add_rows,
+    "product_of_rows": _product_of_rows,
     "finish": _finish,
     "hooked": _hooked,
 }

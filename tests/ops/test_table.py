@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d2s.core.op import OP_TABLE, Op, define_op
+from d2s.core.op import OP_TABLE, TEMPLATE_NUMBERS, Op, define_op
 from d2s.core.spec import Dim, TensorSpec, spec_of
 from d2s.errors import DTypeError
 from tests.ops.gradient_checks import check_gradients
@@ -106,7 +106,8 @@ def test_template_computes_what_forward_does(op: Op, data: Any) -> None:
     if pattern is None:
         return
     with np.errstate(all="ignore"):
-        by_template = eval(pattern.format(*names), {"np": np, **names})
+        numbers = {name: np.asarray(number, np.asarray(case.args[0]).dtype) for name, number in TEMPLATE_NUMBERS.items()}
+        by_template = eval(pattern.format(*names, **{name: name for name in numbers}), {"np": np, **names, **numbers})
     parts = by_template if isinstance(by_template, tuple) else (by_template,)
     for part, expected in zip(parts, compute(op, case), strict=True):
         assert np.asarray(part).dtype == expected.dtype

@@ -212,3 +212,61 @@ def test_products_are_not_batched_unless_asked_for():
     static()
     assert "batch_products" not in static.explain()
     assert static._strategy == d2s.static.BuildStrategy()
+
+
+def turned(dtype, turns):
+    """A recurrent network in a tensor loop, and a power iteration, with hooks; and how often the loop turns."""
+    r = np.random.default_rng(6)
+    w, a, x = (d2s.to_tensor(r.standard_normal(shape) * 0.4, dtype=dtype, stop_gradient=False)
+               for shape in ((5, 5), (4, 4), (3, 5)))
+    count, v = d2s.to_tensor(float(turns), dtype=dtype), d2s.ones([4], dtype=dtype)
+    log = []
+    w.register_hook(lambda g: log.append(("w", g.numpy())) or g * g)
+
+    def step():
+        h, u, k = x * 1.0, v, d2s.zeros([], dtype=dtype)
+        while k < count:
+            h = d2s.tanh(d2s.matmul(h, w) + x)
+            u = d2s.matmul(a, u)
+            u = u / (u * u).sum()
+            k = k + 1.0
+        loss = (h * h).mean() + (u * u * u).sum() + w.sum()
+        loss.backward()
+        return loss
+
+    return step, (w, a, x), log
+
+
+@pytest.mark.parametrize("turns", [0, 1, 9])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-12)])
+def test_products_of_turns_keep_the_tolerance_and_the_hooks(dtype, tolerance, turns):
+    seen = []
+    for strategy in (None, d2s.static.BuildStrategy(batch_products=True)):
+        step, leaves, log = turned(dtype, turns)
+        static = step if strategy is None else d2s.to_static(step, build_strategy=strategy)
+        loss = static()
+        seen.append((loss.numpy(), [leaf.grad for leaf in leaves], log))
+    assert static.concrete_program.traced.compiled.step.source.text.count("product_of_rows(") == 2
+    (loss, gradients, log), (other, found, other_log) = seen
+    np.testing.assert_array_equal(other, loss)
+    assert [name for name, _ in other_log] == [name for name, _ in log] == ["w"]
+    np.testing.assert_allclose(other_log[0][1], log[0][1], atol=tolerance * np.abs(log[0][1]).max(), rtol=0)
+    for expected, got in zip(gradients, found, strict=True):
+        if expected is None or got is None:
+            assert expected is got
+        else:
+            np.testing.assert_allclose(got.numpy(), expected.numpy(), atol=tolerance * np.abs(expected.numpy()).max(), rtol=0)
+
+
+def lose_rows(operators):
+    turns = operators[_index(operators, "reversed_turns")]
+    block, = turns.blocks
+    inner = [operator for operator in block.operators if operator.kind != "add_to_sum"]
+    operators[operators.index(turns)] = dataclasses.replace(turns, blocks=(block.derived(inner, block.outputs),))
+
+
+def test_a_lost_contribution_is_found(monkeypatch):
+    source = (FOLDER / "batch_turns_of_a_while.txt").read_text().split(MARK)[0]
+    monkeypatch.setattr(passes, "PIPELINE", (("faulty", planted(lose_rows)),))
+    with pytest.raises(ProgramError, match="other contributions to a gradient"):
+        optimized(traced(source))

@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from d2s.static.passes import batch_products as batch_products_pass
-from d2s.static.passes import fold_constants, hoist_invariants, merge_duplicates, remove_dead, share_parts, simplify
+from d2s.static.passes import (
+    batch_turns,
+    fold_constants,
+    hoist_invariants,
+    merge_duplicates,
+    remove_dead,
+    share_parts,
+    simplify,
+)
 from d2s.static.program import Program, Value
 
 Pass = Callable[[Program, frozenset[Value]], Program]
@@ -28,7 +36,8 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
 )
 
 # These keep results to a tolerance, not to the bit; only on demand.
-REASSOCIATING: tuple[tuple[str, Pass], ...] = (("batch_products", batch_products_pass.run),)
+REASSOCIATING: tuple[tuple[str, Pass], ...] = (
+    ("batch_products", batch_products_pass.run), ("batch_turns", batch_turns.run))
 
 # Called with every Program that a pass has made, the one before, the name of the pass, and the forward Program if it is
 # a backward; the test suite verifies.

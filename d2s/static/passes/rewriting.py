@@ -103,7 +103,7 @@ def readers(program: Program) -> Iterator[tuple[Value, Operator | None]]:
 
 
 # Built-in operators for which a value is an array and not a Tensor with an identity and hooks.
-_ARRAYS_ONLY = frozenset({"finish", "add_to_sum", "accumulate", "is_present", "item", "size"})
+_ARRAYS_ONLY = frozenset({"finish", "add_to_sum", "add_rows", "accumulate", "is_present", "item", "size"})
 
 
 def themselves(program: Program, kept: Iterable[Value]) -> set[Value]:
