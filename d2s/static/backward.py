@@ -130,6 +130,7 @@ class Backward:
         self.contributed: list[Value] | None = None
         self.record = StaticInterpreter(result)
         self.edges = {value: number for number, value in enumerate(edges)}
+        self.edge_names = [value.name for value in edges]
         again = {value: self.edges[first] for value, first in program.same_edge.items() if first in self.edges}
         self.edges.update(again)
         chosen = None if wanted is None else set(wanted)
@@ -166,6 +167,8 @@ class Backward:
             self.outputs_sharing.setdefault(self.writes.root(value), []).append(number)
         # For each edge, where it is said that its last contribution is in.
         self.arrivals: dict[int, Operator] = {}
+        # Where it was said too early: dropped at the end, as each one would be looked for among all operators.
+        self.superseded: set[Operator] = set()
 
     # --- which gradients are worth computing -------------------------------------------------------------------
 
@@ -242,7 +245,7 @@ class Backward:
         count = len(operators)
         for number in sorted(unused):
             self.finish(number)
-        operators[:] = [*operators[count:], *operators[:count]]
+        operators[:] = [*operators[count:], *(one for one in operators[:count] if one not in self.superseded)]
 
     def block(self, forward: Block, grads: Gradients) -> None:
         """Visit the operators of a block in reverse."""
@@ -254,11 +257,10 @@ class Backward:
 
     def finish(self, number: int) -> None:
         """Say that the last contribution to an edge is in, as far as is known now."""
-        before = self.arrivals.get(number)
-        if before is not None:
-            self.record.block.operators.remove(before)
-        name = next(value.name for value, edge in self.edges.items() if edge == number)
-        self.arrivals[number] = self.record.emit("arrived", (), (), {"edge": number, "name": name}, effect=True)
+        if number in self.arrivals:
+            self.superseded.add(self.arrivals[number])
+        attrs = {"edge": number, "name": self.edge_names[number]}
+        self.arrivals[number] = self.record.emit("arrived", (), (), attrs, effect=True)
 
     def operator(self, operator: Operator, grads: Gradients) -> None:
         if operator.kind == "cond":

@@ -106,7 +106,8 @@ def test_template_computes_what_forward_does(op: Op, data: Any) -> None:
     if pattern is None:
         return
     with np.errstate(all="ignore"):
-        numbers = {name: np.asarray(number, np.asarray(case.args[0]).dtype) for name, number in TEMPLATE_NUMBERS.items()}
+        dtype = np.asarray(case.args[0]).dtype
+        numbers = {name: np.asarray(number, dtype) for name, number in TEMPLATE_NUMBERS.items()}
         by_template = eval(pattern.format(*names, **{name: name for name in numbers}), {"np": np, **names, **numbers})
     parts = by_template if isinstance(by_template, tuple) else (by_template,)
     for part, expected in zip(parts, compute(op, case), strict=True):

@@ -255,7 +255,8 @@ def test_products_of_turns_keep_the_tolerance_and_the_hooks(dtype, tolerance, tu
         if expected is None or got is None:
             assert expected is got
         else:
-            np.testing.assert_allclose(got.numpy(), expected.numpy(), atol=tolerance * np.abs(expected.numpy()).max(), rtol=0)
+            limit = tolerance * np.abs(expected.numpy()).max()
+            np.testing.assert_allclose(got.numpy(), expected.numpy(), atol=limit, rtol=0)
 
 
 def lose_rows(operators):

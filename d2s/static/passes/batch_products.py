@@ -122,8 +122,8 @@ class _Batch:
         """The rows of all `parts`; those of one tensor are there already."""
         whole = self.rows[parts[0]][0] if parts[0] in self.rows else None
         if whole is not None and whole.spec is not None and whole.spec.is_static and whole.spec.ndim == 3:
-            count, height, width = whole.spec.shape
-            if [self.rows.get(part) for part in parts] == [(whole, number) for number in range(count)]:  # type: ignore[arg-type]
+            count, height, width = map(int, whole.spec.shape)  # type: ignore[arg-type]
+            if [self.rows.get(part) for part in parts] == [(whole, number) for number in range(count)]:
                 return self.new("rows", "reshape", (whole,), like, shape=(count * height, width))
         return self.concat(parts, like)
 
@@ -140,25 +140,30 @@ class _Batch:
             if operator in done or operator.kind != "add":
                 continue
             adds, terms = self.chain(operator, made, is_term)
-            if len(terms) >= FEWEST and not done.intersection(adds):
-                done.update(adds)
+            is_new = not done.intersection(adds)
+            # Also of what is no such sum: no part of it is.
+            done.update(adds)
+            if is_new and len(terms) >= FEWEST:
                 yield operator, adds, terms
 
     def chain(
         self, last: Operator, made: dict[Value, Operator], is_term: Callable[[Operator], bool]
     ) -> tuple[list[Operator], list[Operator]]:
-        """The additions and the terms of a sum that is added up from the left, as far as nobody else reads them."""
+        """The additions and the terms of a sum that is added up from the left, as far as nobody else reads them.
+
+        No terms, if some of them are not such ones.
+        """
         adds, terms, operator = [], list[Operator](), last
         while True:
             before, term = (made.get(value) for value in operator.inputs)
             if before is None or term is None or not is_term(term):
-                return [], []
+                return adds, []
             adds.append(operator)
             terms.append(term)
             if is_term(before):
                 return adds, [*terms, before]
             if before.kind != "add" or not self.is_free(before):
-                return [], []
+                return adds, []
             operator = before
 
     def is_product(self, operator: Operator) -> bool:

@@ -56,7 +56,7 @@ class _Turns:
             before.append(Operator("start_rows", (), (), attrs, effect=True))
             inside.append(Operator("add_rows", (left, right), (), attrs, effect=True, location=product.location))
             old = product.outputs[0]
-            total = dataclasses.replace(old, name=self.names.fresh(old.name), maybe_missing=True)
+            total = dataclasses.replace(old, name=self.names.fresh(old.name))
             after.append(Operator("product_of_rows", (), (total,), attrs, effect=True, location=product.location))
             after.append(dataclasses.replace(inner, inputs=(total,), attrs={**inner.attrs, "certain": False}))
         if not before:
