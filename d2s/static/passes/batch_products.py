@@ -153,7 +153,7 @@ class _Batch:
 
         No terms, if some of them are not such ones.
         """
-        adds, terms, operator = [], list[Operator](), last
+        adds, terms, operator = list[Operator](), list[Operator](), last
         while True:
             before, term = (made.get(value) for value in operator.inputs)
             if before is None or term is None or not is_term(term):
