@@ -143,8 +143,7 @@ class CallNode(InteriorNode):
 
     def resolved(self, index: int, walk: Any) -> Edge | None:
         if self.tape is None:
-            # Of a run that has been used up, the path is still known if there is only one.
-            if self.compiled.has_regions if self.released else not self._has_to_unfold(walk):
+            if not (self.released or self._has_to_unfold(walk)):
                 return self, index
             from d2s.jit.unfold import Tape
 
@@ -153,9 +152,6 @@ class CallNode(InteriorNode):
         elif self.tape.saved is not self.saved:
             self.tape.follow(self)
         return self.tape.edge(index)
-
-    def leads_on(self, walk: Any) -> bool:
-        return super().leads_on(walk) or (self.released and self in walk.asked)
 
     def _has_to_unfold(self, walk: Any) -> bool:
         compiled = self.compiled
@@ -203,9 +199,6 @@ class CallNode(InteriorNode):
         return (self, index) if edge is None else edge
 
     def output_leads_on(self, index: int, walk: Any) -> bool:
-        if self.released:
-            # Which says so when it is visited.
-            return True
         edges = (self.edges[number] for number in self.compiled.dependencies[index])
         return any(edge is not None and walk.needs(edge) for edge in edges)
 
@@ -238,7 +231,8 @@ class CallNode(InteriorNode):
 
     def release(self) -> None:
         super().release()
-        self.saved = ()
+        skeletons = self.compiled.skeletons
+        self.saved = () if skeletons is None else skeletons.of(self.saved)
         self.made = {}
 
     def take_saved(self, retain: bool, visited: frozenset[Any], reached: tuple[int, ...]) -> Any:

@@ -23,6 +23,7 @@ from d2s.static.dependencies import dependencies_of_outputs
 from d2s.static.passes import PassReport, optimized
 from d2s.static.passes.buffers import BufferPlan, plan_buffers
 from d2s.static.program import Block, Operator, Program, Value
+from d2s.static.skeleton import Skeletons, leaves_one
 from d2s.static.whole_step import WholeStep, loss_of, whole_step
 
 _numbers = itertools.count()
@@ -145,6 +146,8 @@ class Compiled:
             self._records = plan.records
             self.read_outputs, self.read_tensors = plan.outputs_read, plan.tensors_read
             self.is_exact = plan.knows_writes
+        # What stays of a run that has been used up; None: nothing.
+        self.skeletons = Skeletons(program.block, self.saved) if leaves_one(program) else None
         for check in FORWARD_CHECKS:
             check(program)
 

@@ -239,3 +239,48 @@ def test_detached_in_a_turn(convert):
 
     f = convert(f)
     assert [f(leaf(1.0), d2s.to_tensor(n)).stop_gradient for n in (0, 1, 2)] == [False, True, True]
+
+
+@both_modes
+@pytest.mark.parametrize("c", [1.0, -1.0])
+@pytest.mark.parametrize("turns", [0, 2])
+def test_a_run_that_was_used_up_still_knows_its_way(convert, c, turns):
+    class Twice(d2s.autograd.PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * g
+
+    def f(x, y, c, n):
+        z, u = x * x, y * y
+        if c > 0:
+            u = Twice.apply(z)
+        else:
+            z = y.tanh()
+        for _ in range(n):
+            if c < 0:
+                z = z * u
+            own = d2s.to_tensor([3.0, 1.0], stop_gradient=False)
+            u = u * own
+        return z, u
+
+    x, y = leaf(1.0, 2.0), leaf(-3.0, 0.5)
+    z, u = convert(f)(x, y, d2s.to_tensor(c), d2s.to_tensor(turns))
+    (z.sum() + u.sum()).backward()
+    assert (x.grad is None, y.grad is None) == (c < 0, c > 0)
+    seen = []
+    for result in (z, u):
+        for target in (x, y, leaf(1.0)):
+            try:
+                (found,) = d2s.grad(result.sum(), [target], allow_unused=True)
+            except GradientError as error:
+                found = error.kind
+            seen.append(found)
+    if c > 0:
+        assert seen == ["G01", None, None, "G01", None, None]
+    else:
+        assert seen == [None, "G01", None, None, "G01", None]
