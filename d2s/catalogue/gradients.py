@@ -154,22 +154,23 @@ KINDS = (
     ),
     gradient(
         "G09",
-        "A tensor of one turn",
-        cause="A tensor that was made in one turn of a loop on a tensor was put into an object outside. The backward "
-        "of the Program cannot begin in the middle of its loop.",
-        fix="Return the tensor through a variable of the loop, or keep the function eager.",
+        "A tensor of a turn, before its loop has ended",
+        cause="Code that is not traced calls backward on a tensor that a turn of a loop on a tensor has made, while "
+        "the loop goes on. How gradients go through the loop is known when it has ended.",
+        fix="Keep the tensor and call backward after the loop, or keep the function eager.",
         example="""
-            seen = []
+            @paddle.jit.not_to_static
+            def look(x):
+                x.backward(retain_graph=True)
 
             @paddle.jit.to_static
             def halves(x):
                 while x.sum() > 1:
                     x = x / 2
-                    seen.append(x)
+                    look(x)
                 return x
 
             halves(paddle.to_tensor([8.0], stop_gradient=False))
-            seen[0].backward()
         """,
     ),
     gradient(

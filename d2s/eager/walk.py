@@ -48,6 +48,8 @@ class Walk:
     ) -> None:
         self.retain_graph = retain_graph or create_graph
         self.create_graph = create_graph
+        # Set if a call that was found as one node has become several.
+        self.begins_anew = False
         targets = None if targets is None else list(targets)
         blocked = list(blocked)
         # Nodes of which a gradient is asked for, or stopped, at an output; None if nothing of that kind is asked.
@@ -73,8 +75,7 @@ class Walk:
         modes = modes_now()
         try:
             state.grad_enabled = self.create_graph
-            roots = [(self.resolved(edge), grad) for edge, grad in roots]
-            nodes = self._explore([edge for edge, _ in roots])
+            nodes, roots = self._begin(roots)
             for edge, grad in roots:
                 if self.needs(edge):
                     self.accumulate(edge, grad)
@@ -98,6 +99,17 @@ class Walk:
         finally:
             # Without a call: an interrupt may come at each.
             state.grad_enabled = modes[1]
+
+    def _begin(self, roots: Sequence[tuple[Edge, Tensor]]) -> tuple[list[InteriorNode], list[tuple[Edge, Tensor]]]:
+        """What is below `roots`, and these as the walk finds them."""
+        while True:
+            self.begins_anew = False
+            found = [(self.resolved(edge), grad) for edge, grad in roots]
+            nodes = self._explore([edge for edge, _ in found])
+            if not self.begins_anew:
+                return nodes, found
+            self._leaf_counts.clear()
+            self._useful.clear()
 
     def _explore(self, roots: Sequence[Edge]) -> list[InteriorNode]:
         """Interior nodes below `roots`, oldest first.

@@ -9,38 +9,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core.hooks import HookList
-from d2s.core.spec import TensorSpec, spec_of
+from d2s.core.spec import spec_of
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor
 from d2s.errors import AnomalyError, GradientError
 from d2s.static.executor import Compiled
 from d2s.static.failures import in_the_users_terms
 from d2s.static.numeric_errors import SILENT, outside
-from d2s.static.runtime import modified_in_place
+from d2s.static.runtime import MISSING, modified_in_place
 
 if TYPE_CHECKING:
     from d2s.jit.unfold import Tape
 
 
 class Run:
-    """A run that nobody will differentiate; without `grad`, no tensor that it makes requires a gradient."""
+    """A run that nobody will differentiate: no tensor that it computes requires a gradient."""
 
-    __slots__ = ("grad", "reached", "saved", "tensors")
+    __slots__ = ("reached", "saved", "tensors")
 
-    def __init__(self, tensors: Sequence[Any], grad: bool = True) -> None:
+    def __init__(self, tensors: Sequence[Any]) -> None:
         self.tensors = tensors
         self.saved: Any = ()
-        self.grad = grad
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value."""
         known = _known(hooks)
-        if known is not None:
-            return known
-        array = np.asarray(data)
-        if stop_gradient or not self.grad or (hooks is not None and hooks.stop_gradient):
-            return _noted(hooks, Tensor(array))
-        return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array), hooks), 0))
+        return _noted(hooks, Tensor(np.asarray(data))) if known is None else known
+
+    def turn_tensor(self, data: Any, number: int, hooks: Any) -> Any:
+        """The same of a value of a turn, which may be unbound."""
+        return MISSING if data is None else self.tensor(data, None, True, hooks)
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
@@ -66,7 +64,8 @@ class CallNode(InteriorNode):
     """
 
     __slots__ = (
-        "compiled", "given", "left", "made", "reached", "saved", "tape", "tensors", "versions", "walks", "written")
+        "compiled", "given", "is_hooked_in_turns", "left", "made", "met", "reached", "saved", "tape", "tensors",
+        "turns", "versions", "walks", "written")
 
     may_unfold = True
 
@@ -91,27 +90,24 @@ class CallNode(InteriorNode):
         self.made: dict[int, weakref.ref[Tensor]] = {}
         # Their numbers, if they have been written to.
         self.written: set[int] = set()
+        # How often the run has come to each place where a turn makes a Tensor, and the outputs that these are: they
+        # follow those of the Program.
+        self.met: dict[int, int] = {}
+        self.turns: dict[tuple[int, int], int] = {}
+        # True once the caller has put a hook on one.
+        self.is_hooked_in_turns = False
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
         known = _known(hooks)
-        is_of_a_turn = known is not None and type(known._node) is _InsideLoop
-        if known is not None and not (is_of_a_turn and number is not None):
+        if known is not None and (number is None or not self._is_of_a_turn(known)):
             return known
         array = np.asarray(data)
-        if stop_gradient or (hooks is not None and hooks.stop_gradient):
+        if number is None or stop_gradient or (hooks is not None and hooks.stop_gradient):
             return _noted(hooks, Tensor(array))
-        if number is None:
-            return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array), hooks), 0))
         self.given += 1
         self.specs[number] = spec_of(array)  # type: ignore[index]
-        if hooks is not None:
-            if self.hooks is None:
-                self.hooks = {}
-            self.hooks[number] = hooks
-            if hooks.keep is not None:
-                # Retained in a turn of a loop, whose Tensor need not be there any more.
-                self.retained = {**(self.retained or {}), number: hooks.keep}
+        self._take_hooks(number, hooks)
         if known is None:
             tensor = _noted(hooks, Tensor(array, False, self, number))
         else:
@@ -119,6 +115,37 @@ class CallNode(InteriorNode):
             tensor, known._node, known._index = known, self, number
         if number in self.compiled.read_outputs:
             self.made[number] = weakref.ref(tensor)
+        return tensor
+
+    def _is_of_a_turn(self, tensor: Tensor) -> bool:
+        return tensor._node is self and tensor._index >= len(self.compiled.output_specs)
+
+    def _take_hooks(self, index: int, hooks: Any) -> None:
+        if hooks is not None:
+            if self.hooks is None:
+                self.hooks = {}
+            self.hooks[index] = hooks
+            if hooks.keep is not None:
+                # Retained in a turn of a loop, whose Tensor need not be there any more.
+                self.retained = {**(self.retained or {}), index: hooks.keep}
+
+    def turn_tensor(self, data: Any, number: int, hooks: Any) -> Any:
+        """The Tensor object of a value of a turn, which may be unbound: one more output of the run."""
+        place = number, self.met.get(number, 0)
+        self.met[number] = place[1] + 1
+        if data is None:
+            return MISSING
+        known = _known(hooks)
+        if known is not None:
+            return known
+        array = np.asarray(data)
+        if hooks is not None and hooks.stop_gradient:
+            return _noted(hooks, Tensor(array))
+        index = self.turns[place] = len(self.specs)
+        self.specs.append(spec_of(array))  # type: ignore[attr-defined]
+        self._take_hooks(index, hooks)
+        tensor = _noted(hooks, Tensor(array, False, self, index))
+        self.made[index] = weakref.ref(tensor)
         return tensor
 
     def note_write(self, tensor: Tensor, index: int) -> None:
@@ -142,20 +169,33 @@ class CallNode(InteriorNode):
         return None if number is None else self.edges[number]
 
     def resolved(self, index: int, walk: Any) -> Edge | None:
+        is_of_a_turn = index >= len(self.compiled.output_specs)
         if self.tape is None:
-            if not (self.released or self._has_to_unfold(walk)):
+            if not (is_of_a_turn or self.released or self._has_to_unfold(walk)):
                 return self, index
             from d2s.jit.unfold import Tape
 
             self.tape = Tape()
             self.tape.follow(self)
+            # What the walk has found of this run before this tensor was found as the run itself.
+            walk.begins_anew |= is_of_a_turn
         elif self.tape.saved is not self.saved:
             self.tape.follow(self)
-        return self.tape.edge(index)
+        edge = self.tape.edge(index)
+        if edge is None and is_of_a_turn:
+            raise GradientError(
+                "a tensor made in one turn of a tensor loop cannot be differentiated before the loop has ended",
+                advice="Call backward after the loop, or keep the function eager.",
+                kind="G09",
+            )
+        return edge
 
     def _has_to_unfold(self, walk: Any) -> bool:
         compiled = self.compiled
-        if walk.create_graph or self.walks or self.written or not compiled.is_exact:
+        if walk.create_graph or self.walks or self.written or self.is_hooked_in_turns or not compiled.is_exact:
+            return True
+        if self.reached is not None and compiled.has_regions:
+            # It has not come to all of them yet.
             return True
         if walk.asked is not None and (
             compiled.has_regions or self in walk.asked or len(self.edges) > len(compiled.edge_positions)
@@ -166,7 +206,12 @@ class CallNode(InteriorNode):
 
     def hook_list(self, index: int) -> HookList:
         node, at = self._place(index)
+        self._note_hook(index)
         return super().hook_list(index) if node is self else node.hook_list(at)
+
+    def _note_hook(self, index: int) -> None:
+        if index >= len(self.compiled.output_specs):
+            self.is_hooked_in_turns = True
 
     def grad_of(self, index: int) -> Tensor | None:
         node, at = self._place(index)
@@ -180,6 +225,7 @@ class CallNode(InteriorNode):
             node.set_grad(at, grad, zero)
 
     def retain(self, index: int) -> None:
+        self._note_hook(index)
         node, at = self._place(index)
         if node is self:
             super().retain(index)
@@ -319,21 +365,3 @@ class CallNode(InteriorNode):
         if not isinstance(hooks, HookList):
             hooks = self.hooks.get(number) if self.hooks is not None and number is not None else None
         return outside(walk.hooked, hooks, Tensor(np.asarray(grad))).data if hooks else grad
-
-
-class _InsideLoop(InteriorNode):
-    """Stands for a value of one turn of a loop that left the Program as a Tensor."""
-
-    __slots__ = ()
-
-    def __init__(self, spec: TensorSpec, hooks: Any) -> None:
-        super().__init__([], (spec,))
-        if hooks is not None:
-            self.hooks = {0: hooks}
-
-    def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
-        raise GradientError(
-            "a tensor made in one turn of a tensor loop cannot be differentiated from outside the static function",
-            advice="Return it through a variable of the loop, or keep the function eager.",
-            kind="G09",
-        )

@@ -49,6 +49,9 @@ class StepRun(CallNode):
     saved = ()
     tape = None
     reached = None
+    # No turn of a loop makes Tensors in one.
+    turns: dict[tuple[int, int], int] = {}  # noqa: RUF012
+    is_hooked_in_turns = False
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any], edges: list[Any]) -> None:
         # Written out: the smallest steps take no longer than a few calls.

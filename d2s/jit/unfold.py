@@ -12,6 +12,7 @@ What a run has kept is what the rules read; a value that is missing is computed 
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,7 @@ class Tape:
 
     def note_write(self, number: int) -> None:
         """Take note that the caller writes to the Tensor of an output."""
-        found = self._outputs[number]
+        found = self._outputs[number] if number < len(self._outputs) else None
         if found is not None:
             found[1].written()
 
@@ -95,7 +96,7 @@ class Tape:
 
     def edge(self, number: int) -> Edge | None:
         """Where the gradient of an output goes."""
-        found = self._outputs[number]
+        found = self._outputs[number] if number < len(self._outputs) else None
         return None if found is None else found[0]
 
     def _release(self, visited: frozenset[Operator], reached: Iterable[int]) -> None:
@@ -132,6 +133,9 @@ class _Path:
         self._made: list[tuple[PathNode, Sequence[Any], Sequence[Place]]] = []
         program = call.compiled.program
         self._writes = program.writes
+        # Like those of the run: where turns have made Tensors.
+        self._met: dict[int, int] = {}
+        self._turns: dict[int, Place] = {}
         for value, tensor, version in zip(call.compiled.tensors, call.tensors, call.versions, strict=True):
             self._places[value] = Place(
                 tensor.spec, None if value.stop_gradient else call.edge_of(value), Storage(tensor, version),
@@ -154,8 +158,10 @@ class _Path:
                 node.fill(operands, places)
 
     def outputs(self) -> list[tuple[Edge | None, Storage] | None]:
-        """What the outputs of the Program are: where their gradients go, and their memory."""
-        places = map(self._places.get, self.call.compiled.program.outputs)
+        """What the outputs of the run are: where their gradients go, and their memory."""
+        program = self.call.compiled.program
+        turns = map(self._turns.get, range(len(program.outputs), len(self.call.specs)))
+        places = itertools.chain(map(self._places.get, program.outputs), turns)
         return [None if place is None else (place.edge, place.storage) for place in places]
 
     def _keep(self, block: Block, kept: Sequence[Any]) -> None:
@@ -164,6 +170,8 @@ class _Path:
 
     def _block(self, block: Block) -> None:
         for operator in block.operators:
+            if operator is self.call.reached:
+                raise _Stopped
             if operator.op is not None:
                 self._op(operator)
             else:
@@ -258,6 +266,15 @@ class _Path:
         self._nodes.append(node)
         return node
 
+    def _materialise(self, operator: Operator) -> None:
+        number = self.call.compiled.turn_tensors.get(operator.outputs[0])
+        if number is not None:
+            place = number, self._met.get(number, 0)
+            self._met[number] = place[1] + 1
+            index = self.call.turns.get(place)
+            if index is not None:
+                self._turns[index] = self._place(operator.inputs[0])
+
     def _hook_point(self, operator: Operator) -> None:
         hooks = self._kept.get(operator.outputs[0])
         edge = self._place(operator.inputs[0]).edge
@@ -331,10 +348,6 @@ class _Path:
                     # The run keeps a value under the names by which it is read.
                     place._data = self._kept.get(name)
 
-    def _backward(self, operator: Operator) -> None:
-        if operator is self.call.reached:
-            raise _Stopped
-
     def _py_layer(self, operator: Operator) -> None:
         context = self._kept.get(operator.outputs[0])
         operands = [self._place(value) for value in operator.inputs]
@@ -357,6 +370,7 @@ class _Path:
 
 
 _FOLLOW: dict[str, Any] = {
+    "materialise": _Path._materialise,
     "hook_point": _Path._hook_point,
     "check_bound": lambda path, operator: path._same(operator) if operator.inputs[0].is_tensor else None,
     "constant": _Path._same,
@@ -366,6 +380,5 @@ _FOLLOW: dict[str, Any] = {
     "reload": _Path._reload,
     "cond": _Path._cond,
     "while": _Path._while,
-    "backward": _Path._backward,
     "py_layer": _Path._py_layer,
 }

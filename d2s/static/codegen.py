@@ -94,6 +94,11 @@ class FunctionWriter:
         # Regions around the current line, for a `return` inside: what to write for each, innermost last.
         # What the function returns at its end.
         self.results: frozenset[Value] = frozenset()
+        # The Tensor objects of turns that can be differentiated, by number.
+        self.turn_tensors: dict[Value, int] = {}
+        # True if somebody may ask for gradients while the function runs, in the middle of it.
+        self.may_be_asked = False
+        self.in_turn = False
         # Saved values by the block of the backward Program that unpacks them.
         self.given: dict[Block, tuple[Value, ...]] = {}
         self.top_saved: tuple[Value, ...] = ()
@@ -398,11 +403,13 @@ def _all_reads(operator: Operator) -> Iterator[Value]:
 def forward_source(
     name: str, block: Block, saved: dict[Block, tuple[Value, ...]], records: frozenset[Value],
     outputs: Sequence[Value], tensors: Sequence[Value], hook_points: dict[Value, Value], buffers: BufferPlan,
-    checks: bool = False,
+    checks: bool = False, turn_tensors: dict[Value, int] | None = None,
 ) -> Source:
     """The function ``name(run, *objects)``: computes, keeps in `run.saved` what backward needs."""
     w = FunctionWriter(name, saved, records, outputs, tensors, hook_points, checks)
     w.top_saved = w.kept_of(block)
+    if turn_tensors is not None:
+        w.turn_tensors, w.may_be_asked = turn_tensors, bool(w.top_saved)
     w.own_sums = _own_sums(block)
     _begin(w, block, tensors)
     w.use_buffers(buffers, w.own_inputs)

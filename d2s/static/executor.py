@@ -20,6 +20,7 @@ from d2s.static.backward import BackwardPlan, append_backward, saved_values
 from d2s.static.build_strategy import BuildStrategy
 from d2s.static.codegen import SOURCE, Source, backward_source, forward_source
 from d2s.static.dependencies import dependencies_of_outputs
+from d2s.static.keeping import needed_by_tape, records_of, tensors_of_turns
 from d2s.static.passes import PassReport, optimized
 from d2s.static.passes.buffers import BufferPlan, plan_buffers
 from d2s.static.program import Block, Operator, Program, Value
@@ -136,8 +137,17 @@ class Compiled:
         # False: what a backward does depends on the path of the run in ways that only its tape shows.
         self.is_exact = True
         self.has_regions = any(operator.blocks for operator in program.operators)
-        if self.reachable:
+        # Which Tensor objects that turns of loops make can be differentiated: by the tape of the run only.
+        self.turn_tensors = tensors_of_turns(program)
+        # True if some result of a run can be differentiated.
+        self.is_differentiable = bool(self.reachable or self.turn_tensors)
+        if self.is_differentiable:
             plan = append_backward(program, self.edges, self.reachable, tensors=self.tensors)
+            if self.turn_tensors:
+                records = plan.records | records_of(program)
+                values = (*needed_by_tape(program), *(value for kept in plan.saved.values() for value in kept))
+                plan = dataclasses.replace(
+                    plan, saved=saved_values(program, plan.program, (*records, *values)), records=records)
             self.saved = plan.saved
             program.backward = plan.program
             self.all_visited = plan.visited
@@ -157,7 +167,7 @@ class Compiled:
         program, buffers = self._forward_plan
         return forward_source(
             "forward", program.block, self.saved, self._records, program.outputs, self.tensors, self.hook_points,
-            buffers, self.checks)
+            buffers, self.checks, self.turn_tensors)
 
     @functools.cached_property
     def _forward_plan(self) -> tuple[Program, BufferPlan]:
@@ -179,7 +189,8 @@ class Compiled:
     @functools.cached_property
     def step(self) -> StepFunction | None:
         """The Program with the backward that it asks for in place, if it is a training step in which that is right."""
-        loss = loss_of(self.program) if self.reachable and self.is_exact and not self.checks else None
+        is_plain = self.reachable and self.is_exact and not self.turn_tensors
+        loss = loss_of(self.program) if is_plain and not self.checks else None
         if loss is None or (self.has_regions and self.reachable != (loss,)):
             # What another result leads to beside the loss depends on the path of the run.
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator as python_operator
 from collections.abc import Callable
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from d2s.core.interpreter import called_in_mode
@@ -57,6 +57,9 @@ def _while(w: FunctionWriter, operator: Operator) -> None:
     test, body = operator.blocks
     record = operator.record
     keep = record in w.records
+    if any(_may_ask(w, inner) for block in operator.blocks for inner in walk_operators(block)):
+        # What the loop makes is not known before it has ended.
+        _stop_here(w, operator)
     w.bindings(body.inputs, operator.inputs)
     for inner, outer in zip(test.inputs, body.inputs, strict=True):
         w.names[inner] = w.name(outer)
@@ -64,6 +67,7 @@ def _while(w: FunctionWriter, operator: Operator) -> None:
         assert record is not None
         w.line(f"{w.name(record)} = []")
     w.line("while True:", operator)
+    around, w.in_turn = w.in_turn, True
     w.depth += 1
     w.block(test)
     w.line(f"if not {w.name(test.outputs[0])}:")
@@ -74,6 +78,7 @@ def _while(w: FunctionWriter, operator: Operator) -> None:
         w.line(f"{w.name(record)}.append({w.pack(w.kept_of(body))})")
     w.bindings(body.inputs, body.outputs)
     w.depth -= 1
+    w.in_turn = around
     w.bindings(operator.outputs, body.inputs)
 
 
@@ -117,6 +122,8 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
         return
     parts += [f"{name}={w.expression(value)}" for name, value in kwargs.items()]
     called = w.name(function) if isinstance(function, Value) else w.bind(function, getattr(function, "__name__", "f"))
+    if _may_ask(w, operator):
+        _stop_here(w, operator)
     if "grad_mode" in operator.attrs:
         in_mode = w.bind(called_in_mode, "called_in_mode")
         w.assign(operator, f"outside({in_mode}, {', '.join([str(operator.attrs['grad_mode']), called, *parts])})")
@@ -124,6 +131,14 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
         w.assign(operator, f"outside({', '.join([called, *parts])})")
     else:
         w.assign(operator, f"{called}({', '.join(parts)})")
+
+
+def _may_ask(w: FunctionWriter, operator: Operator) -> bool:
+    """True for a call of the user's code that is not traced: it may call backward."""
+    if operator.kind != "python" or not operator.effect or not w.may_be_asked or w.in_turn:
+        return False
+    function = operator.attrs["call"][0]
+    return isinstance(function, Value | MethodType) or (isinstance(function, FunctionType) and not _is_own(function))
 
 
 def _is_own(function: Any) -> bool:
@@ -163,12 +178,17 @@ def _save(w: FunctionWriter, condition: str = "") -> None:
         w.line("run.reached = None")
 
 
-def _backward(w: FunctionWriter, operator: Operator) -> None:
+def _stop_here(w: FunctionWriter, operator: Operator) -> None:
+    """Let the run know how far it has come, for a backward in the middle of it."""
     _save(w)
-    tensor, *args = map(w.expression, operator.attrs["call"])
-    w.line(f"run.reached = {w.bind(operator, 'backward')}")
-    w.line(f"{tensor}.backward({', '.join(args)})", operator)
+    w.line(f"run.reached = {w.bind(operator, 'here')}")
     w.runs_backward = True
+
+
+def _backward(w: FunctionWriter, operator: Operator) -> None:
+    _stop_here(w, operator)
+    tensor, *args = map(w.expression, operator.attrs["call"])
+    w.line(f"{tensor}.backward({', '.join(args)})", operator)
 
 
 def _return(w: FunctionWriter, operator: Operator) -> None:
@@ -212,6 +232,10 @@ def _materialise(w: FunctionWriter, operator: Operator) -> None:
         return
     point = w.hook_points.get(value)
     hooks = "None" if point is None else w.name(point)
+    number = w.turn_tensors.get(operator.outputs[0])
+    if number is not None:
+        w.assign(operator, f"run.turn_tensor({w.name(value)}, {number}, {hooks})")
+        return
     made = f"run.tensor({w.name(value)}, {w.output_numbers.get(value)}, {value.stop_gradient}, {hooks})"
     w.assign(operator, f"MISSING if {w.name(value)} is None else {made}" if value.maybe_missing else made)
 

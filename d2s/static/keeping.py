@@ -1,0 +1,58 @@
+"""What a run keeps if only its tape can differentiate it: the compiled backward does not know all that may be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from d2s.static.program import Block, Operator, Program, Value
+
+
+def tensors_of_turns(program: Program) -> dict[Value, int]:
+    """The Tensor objects, numbered, that turns of loops make of values that can be differentiated."""
+    found = (operator.outputs[0] for operator in _in_turns(program.block) if _joins_the_tape(operator, program))
+    return {value: number for number, value in enumerate(found)}
+
+
+def _joins_the_tape(operator: Operator, program: Program) -> bool:
+    return (
+        operator.kind == "materialise" and not operator.inputs[0].stop_gradient
+        and operator.inputs[0] not in program.block.inputs)
+
+
+def _in_turns(block: Block, is_turn: bool = False) -> Iterator[Operator]:
+    for operator in block.operators:
+        if is_turn:
+            yield operator
+        for inner in operator.blocks:
+            yield from _in_turns(inner, is_turn or operator.kind == "while")
+
+
+def records_of(program: Program) -> set[Value]:
+    """All records of control flow."""
+    return {operator.record for operator in program.all_operators() if operator.record is not None}
+
+
+def needed_by_tape(program: Program) -> set[Value]:
+    """All values that rules read, and the objects by which the tape of a run differs from that of another."""
+    found: set[Value] = set()
+    for operator in program.all_operators():
+        if operator.op is not None:
+            if not all(out.stop_gradient for out in operator.outputs):
+                found.update(_read_by(operator))
+        elif operator.kind in ("leaf", "py_layer", "hook_point"):
+            found.update(value for value in operator.outputs if not value.is_tensor)
+    return {value for value in found if not value.is_constant}
+
+
+def _read_by(operator: Operator) -> Iterator[Value]:
+    assert operator.op is not None
+    wanted = tuple(
+        not value.stop_gradient and value.is_tensor and operator.op.differentiates(position)
+        for position, value in enumerate(operator.inputs))
+    read, reads_out = operator.op.reads_for(wanted)
+    for value, is_read in zip(operator.inputs, read, strict=True):
+        if is_read or not value.is_tensor:
+            yield value
+    if reads_out:
+        yield from operator.outputs
+    yield from (value for value in operator.reads() if not value.is_tensor)
