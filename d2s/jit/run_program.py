@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core.hooks import HookList
-from d2s.core.spec import spec_of
+from d2s.core.op import Op
+from d2s.core.spec import TensorSpec, spec_of
+from d2s.eager.interpreter import compute
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor
-from d2s.errors import AnomalyError, GradientError
+from d2s.errors import AnomalyError, ExecutionError, GradientError, ShapeError
 from d2s.static.executor import Compiled
 from d2s.static.failures import in_the_users_terms
 from d2s.static.numeric_errors import SILENT, outside
@@ -43,6 +45,35 @@ class Run:
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
         return data, Tensor(np.asarray(data), False)
+
+    def take(self, thing: Any, spec: TensorSpec) -> tuple[Any, Any]:
+        """The values of a Tensor that was kept in a container, and what it is in the run."""
+        return _checked(thing, spec).data, None
+
+    def take_all(self, op: Op, things: list[Any], attrs: dict[str, Any]) -> tuple[Any, Any]:
+        """What `op` makes of several, and what these are."""
+        return computed(op, things, attrs), None
+
+
+def _checked(thing: Any, spec: TensorSpec) -> Tensor:
+    if not isinstance(thing, Tensor) or not spec.admits(thing.data):
+        raise ExecutionError(
+            f"a list holds {_said(thing)} where all that was put into it while the function was traced are tensors "
+            f"{spec}", advice="Put the same kind of tensor into the list everywhere, or keep the function eager.",
+            kind="X12",
+        )
+    return thing
+
+
+def _said(thing: Any) -> str:
+    return f"a tensor {thing.spec}" if isinstance(thing, Tensor) else f"a {type(thing).__name__}"
+
+
+def computed(op: Op, things: list[Any], attrs: dict[str, Any]) -> Any:
+    """The values that `op` makes of all Tensors in a list."""
+    if not things:
+        raise ShapeError(f"{op.name} needs at least one tensor")
+    return compute(op, [thing.data for thing in things], attrs)
 
 
 def _known(hooks: Any) -> Tensor | None:
@@ -160,6 +191,18 @@ class CallNode(InteriorNode):
         tensor = Tensor(np.asarray(data), False)
         self.edges.append(tensor.graph_edge())
         return data, tensor
+
+    def take(self, thing: Any, spec: TensorSpec) -> tuple[Any, Any]:
+        """The values of a Tensor that was kept in a container, and what it is in the run."""
+        return _checked(thing, spec).data, self._reference(thing)
+
+    def take_all(self, op: Op, things: list[Any], attrs: dict[str, Any]) -> tuple[Any, Any]:
+        """What `op` makes of several, and what these are."""
+        return computed(op, things, attrs), [self._reference(thing) for thing in things]
+
+    def _reference(self, tensor: Tensor) -> Any:
+        """What stands for a Tensor in what the run keeps: not itself, if it belongs to the run."""
+        return tensor._index if tensor._node is self else tensor
 
     # --- the run as a tape -------------------------------------------------------------------------------------
 

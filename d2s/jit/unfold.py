@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core.hooks import HookList
+from d2s.core.interpreter import TensorBase
 from d2s.core.spec import is_floating, spec_of
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.jit.path_nodes import PathNode, Place, Step, Storage
@@ -316,6 +317,48 @@ class _Path:
         edge = None if out.stop_gradient else self.call.edge_of(out)
         self._places[out] = Place(out.spec, edge, None, self._kept.get(out))
 
+    def _take(self, operator: Operator) -> None:
+        out, reference = operator.outputs
+        place = self._referred(self._kept.get(reference), out)
+        self._places[out] = place
+        if place._data is None:
+            place._data = self._kept.get(out)
+
+    def _referred(self, reference: Any, value: Value) -> Place:
+        """What a Tensor is that the run had in a container."""
+        program = self.call.compiled.program
+        if isinstance(reference, int):
+            found = self._turns.get(reference) if reference >= len(program.outputs) else self._places.get(
+                program.outputs[reference])
+            if found is not None:
+                return found
+        if isinstance(reference, TensorBase):
+            for tensor, given in zip(self.call.tensors, self.call.compiled.tensors, strict=True):
+                if tensor is reference:
+                    return self._place(given)
+            held: Any = reference
+            edge = None if held.stop_gradient else held.graph_edge()
+            return Place(held.spec, edge, Storage(held, held.version), None, None, held)
+        assert value.spec is not None
+        return Place(value.spec)
+
+    def _take_all(self, operator: Operator) -> None:
+        out, references = operator.outputs
+        op, attrs = operator.attrs["op"], operator.attrs["attrs"]
+        data = self._kept.get(out)
+        operands = [self._referred(reference, out) for reference in self._kept.get(references) or ()]
+        assert out.spec is not None
+        place = Place(out.spec if data is None else spec_of(np.asarray(data)), None, None, data)
+        self._places[out] = place
+        edges = [operand.edge if op.differentiates(index) else None for index, operand in enumerate(operands)]
+        if out.stop_gradient or all(edge is None for edge in edges):
+            return
+        joined = Operator(op.name, (), (out,), attrs, op, location=operator.location)
+        node = self._next() or self._add(PathNode(joined, attrs, edges, [place.spec]))
+        self._made.append((node, operands, [place]))
+        self._note_reads(node, operands, [place])
+        place.edge = (node, 0)
+
     def _cond(self, operator: Operator) -> None:
         record = None if operator.record is None else self._kept.get(operator.record)
         if record is None:
@@ -370,6 +413,8 @@ class _Path:
 
 
 _FOLLOW: dict[str, Any] = {
+    "take": _Path._take,
+    "take_all": _Path._take_all,
     "materialise": _Path._materialise,
     "hook_point": _Path._hook_point,
     "check_bound": lambda path, operator: path._same(operator) if operator.inputs[0].is_tensor else None,

@@ -11,10 +11,11 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, user_location
-from d2s.operators import access, copies, native, places
-from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
+from d2s.operators import access, copies, native, open_lists, places
+from d2s.operators.control_flow import SymbolicRange, for_loop, is_symbol, symbol_of
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
+from d2s.operators.open_items import is_open
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -63,7 +64,7 @@ def _type(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
 def _len(tracer: Tracer, thing: Any) -> Any:
     if isinstance(thing, Variable) and thing.spec.shape and not isinstance(thing.spec.shape[0], int):
         return thing.shape[0]
-    if isinstance(thing, ObjectVariable) or id(thing) in tracer.dirty:
+    if isinstance(thing, ObjectVariable) or is_open(thing) or id(thing) in tracer.dirty:
         return tracer.python_call(len, (thing,), kind=int, effect=True)
     method = None if isinstance(thing, TensorBase) else access.special(tracer, thing, "__len__")
     if method is not None:
@@ -151,8 +152,12 @@ def _super(tracer: Tracer, *args: Any) -> Any:
 
 def _sum(tracer: Tracer, iterable: Any, *start: Any, **named: Any) -> Any:
     total = start[0] if start else named.get("start", 0)
-    for part in _iterable(tracer, iterable):
+
+    def add(part: Any) -> None:
+        nonlocal total
         total = native.binary(tracer, "add", total, part)
+
+    for_loop(tracer, _iterable(tracer, iterable), add, None)
     return total
 
 
@@ -173,6 +178,10 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
 
         if function in (map, filter):
             return function(wrapped(args[0]), *(_iterable(tracer, part) for part in args[1:]))
+        if len(args) == 1 and is_open(args[0]) and kwargs.get("key") is None:
+            if function is sorted:
+                return open_lists.copied(tracer, sorted, args[0], **kwargs)
+            return open_lists.smallest(tracer, function, args[0])
         if kwargs.get("key") is not None:
             kwargs["key"] = wrapped(kwargs["key"])
         if holds_objects(args) and not kwargs:
@@ -194,6 +203,11 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], ObjectVariable):
             return tracer.python_call(function, args, kwargs, effect=True)
+        if args and function is list and is_open(args[0]):
+            return open_lists.copied(tracer, list, args[0])
+        parts = open_lists.parts_of(tracer, args) if function in (zip, enumerate, reversed, iter) else None
+        if parts is not None:
+            return _over_parts(tracer, function, parts, args[1:], **kwargs)
         if args and function in (list, tuple, dict, set, frozenset) and id(args[0]) in tracer.dirty:
             # What it holds by then is known when the Program runs.
             return tracer.python_call(function, args, kwargs, kind=function, effect=True)
@@ -203,6 +217,15 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*seen, **kwargs)
 
     return traced
+
+
+def _over_parts(tracer: Tracer, function: Any, parts: Any, more: tuple[Any, ...], start: Any = 0) -> Any:
+    """The same where only the run knows how much there is."""
+    if function is enumerate:
+        return open_lists.Parts(tracer, parts, start=start)
+    if function is reversed:
+        return open_lists.Parts(tracer, parts, is_backward=True)
+    return parts
 
 
 def _setattr_plainly(tracer: Tracer, thing: Any, name: str, value: Any) -> None:

@@ -13,7 +13,17 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators import access, builtin_functions, conversion, items, libraries, native, policy, protocols
+from d2s.operators import (
+    access,
+    builtin_functions,
+    conversion,
+    items,
+    libraries,
+    native,
+    open_lists,
+    policy,
+    protocols,
+)
 from d2s.operators.converted import is_converted
 from d2s.operators.guards import function_guards, is_layer, lookup
 from d2s.operators.sources import Attribute, Constant
@@ -82,6 +92,8 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         tracer.tensors_may_change()
         return result
     if policy.is_own(func.__code__):
+        if open_lists.are_given(args, kwargs):
+            return open_lists.call_own(tracer, func, args, kwargs)
         return func(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
     return libraries.call_library(tracer, func, args, kwargs)
 

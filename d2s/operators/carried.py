@@ -10,6 +10,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, TensorSpec
 from d2s.operators.control_flow import symbol_of
 from d2s.operators.equality import is_plain
+from d2s.operators.open_items import Elements, elements_of, is_open, new_list
 from d2s.operators.region import CannotMerge, same_plain_value
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen
@@ -53,8 +54,15 @@ class BuiltForm:
     parts: tuple[Form, ...]
 
 
+@dataclass(frozen=True)
+class OpenForm:
+    """A list whose length only the run knows."""
+
+    elements: Elements
+
+
 ValueOf = Callable[[Variable], Value]
-Form = TensorForm | ObjectForm | SameForm | BuiltForm
+Form = TensorForm | ObjectForm | SameForm | BuiltForm | OpenForm
 
 
 def form_of(tracer: Tracer, thing: Any, value_of: ValueOf) -> Form:
@@ -64,6 +72,8 @@ def form_of(tracer: Tracer, thing: Any, value_of: ValueOf) -> Form:
         return form_of_value(value_of(thing))
     if isinstance(thing, ObjectVariable):
         return ObjectForm(thing.value.kind, thing.value.maybe_missing)
+    if is_open(thing):
+        return OpenForm(elements_of(thing))
     if type(thing) in (list, dict) or isinstance(thing, tuple):
         keys = tuple(thing) if type(thing) is dict else None
         parts = thing.values() if type(thing) is dict else thing
@@ -88,6 +98,8 @@ def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
         return BuiltForm(first.cls, first.keys, tuple(joined(a, b, name, in_loop) for a, b in pairs))
     if isinstance(first, SameForm) and isinstance(second, SameForm) and _are_same(first.value, second.value):
         return first
+    if _is_list(first) and _is_list(second):
+        return _joined_lists(first, second, name, in_loop)
     kinds = {_kind_of(form) for form in (first, second)}
     objects = all(isinstance(form, ObjectForm) or _is_number(form) for form in (first, second))
     # What a turn leaves as an object of some kind may have been None or a number.
@@ -97,6 +109,22 @@ def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
         missing = next(filter(None, names), None)
         return ObjectForm(kinds.pop() if len(kinds) == 1 else None, missing)
     raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it")
+
+
+def _is_list(form: Form) -> bool:
+    return isinstance(form, OpenForm) or (isinstance(form, BuiltForm) and form.cls is list)
+
+
+def _joined_lists(first: Form, second: Form, name: str, in_loop: bool) -> Form:
+    """A list that has another length after a turn."""
+    element: Form | None = None
+    for form in (first, second):
+        parts = form.parts if isinstance(form, BuiltForm) else (form.elements.form,) if isinstance(
+            form, OpenForm) else ()
+        for part in parts:
+            if part is not None:
+                element = part if element is None else joined(element, part, name, in_loop)
+    return OpenForm(Elements(element))
 
 
 def _joined_tensors(first: TensorForm, second: TensorForm, name: str) -> TensorForm:
@@ -160,6 +188,9 @@ def covers(form: Form, other: Form) -> bool:
             form.spec.dtype == other.spec.dtype and same_shape(form.spec, other.spec)
             and form.stop_gradient == other.stop_gradient and bool(form.missing) >= bool(other.missing)
         )
+    if isinstance(form, OpenForm) and isinstance(other, OpenForm):
+        known, new = form.elements.form, other.elements.form
+        return known is new or new is None or (known is not None and covers(known, new))
     if isinstance(form, BuiltForm) and isinstance(other, BuiltForm):
         return len(form.parts) == len(other.parts) and all(map(covers, form.parts, other.parts))
     return form == other
@@ -171,6 +202,8 @@ def inputs_of(tracer: Tracer, form: Form, name: str) -> list[Value]:
         return [tracer.new_value(name, form.spec, form.stop_gradient, maybe_missing=form.missing)]
     if isinstance(form, ObjectForm):
         return [tracer.new_value(name, None, kind=form.kind, maybe_missing=form.missing)]
+    if isinstance(form, OpenForm):
+        return [tracer.new_value(name, None, kind=list)]
     if isinstance(form, BuiltForm):
         return [value for part in form.parts for value in inputs_of(tracer, part, name)]
     return []
@@ -186,6 +219,8 @@ def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value], *sources: Any) 
         return ObjectVariable(tracer, next(values))
     if isinstance(form, SameForm):
         return form.value
+    if isinstance(form, OpenForm):
+        return new_list(tracer, next(values), form.elements)
     parts = [
         rebuilt(
             tracer, part, values,
@@ -212,6 +247,8 @@ def values_of(tracer: Tracer, form: Form, thing: Any, value_of: ValueOf) -> list
         return [value for part, inner in pairs for value in values_of(tracer, part, inner, value_of)]
     if thing is MISSING:
         return [tracer.constant(None if isinstance(form, TensorForm) else MISSING)]
+    if isinstance(form, OpenForm):
+        return [tracer.lowering.list_of_run(thing)]
     if isinstance(thing, TensorBase):
         return [value_of(thing if isinstance(thing, Variable) else tracer.lift(thing))]
     return [thing.value if isinstance(thing, ObjectVariable) else tracer.constant(thing)]
@@ -220,6 +257,8 @@ def values_of(tracer: Tracer, form: Form, thing: Any, value_of: ValueOf) -> list
 def _shown(form: Form) -> str:
     if isinstance(form, TensorForm):
         return f"a tensor {form.spec}"
+    if isinstance(form, OpenForm):
+        return "a list"
     if isinstance(form, BuiltForm):
         return f"a {form.cls.__name__} of {len(form.parts)}"
     if isinstance(form, ObjectForm):

@@ -24,6 +24,7 @@ from d2s.operators import views
 from d2s.operators.converted import is_converted, is_loaded, nested_in
 from d2s.operators.guards import lookup
 from d2s.operators.heap import CONTAINERS, Fields, Heap, container_class, content_of, fields_of, is_user_object, restore
+from d2s.operators.open_items import OpenItems, is_open, refuse
 from d2s.static.program import Block, Operator, Value, values_in
 from d2s.static.runtime import MISSING, copy_of_error
 from d2s.static.variable import ObjectVariable, Variable
@@ -56,6 +57,8 @@ class Lowering:
         tracer = self.tracer
         if isinstance(tree, Variable):
             return self._tensor(tree)
+        if isinstance(tree, OpenItems):
+            refuse()
         if isinstance(tree, ObjectVariable):
             return tracer.object_value(tree)
         if isinstance(tree, TensorBase):
@@ -183,9 +186,19 @@ class Lowering:
     def _built(self, thing: Any) -> Value:
         known = self._known(thing)
         if known is None:
+            if is_open(thing):
+                refuse("a list whose length only the run knows is used outside of the branch or turn that made it")
             known = self._make(thing, _maker_of(thing))
         self._fill(known)
         return known.value
+
+    def list_of_run(self, thing: list[Any]) -> Value:
+        """What stands for a list at the end of a turn."""
+        return self.made[id(thing)].value if is_open(thing) else self._built(thing)
+
+    def adopt(self, thing: Any, value: Value) -> None:
+        """Take note that `value` is what stands for `thing` in the run."""
+        self.made[id(thing)] = _Made(thing, value, self.tracer.block)
 
     def _known(self, thing: Any) -> _Made | None:
         found = self.made.get(id(thing))
@@ -232,6 +245,9 @@ class Lowering:
 
     def _fill(self, made: _Made) -> None:
         """Emit what an object holds now, if that is not what it was filled with last."""
+        if is_open(made.thing):
+            # Filled by the run itself.
+            return
         content = content_of(made.thing)
         if content is MISSING:
             return

@@ -140,6 +140,9 @@ def for_loop(
     if isinstance(iterable, SymbolicRange):
         _count(tracer, iterable, body, stop)
         return
+    if hasattr(iterable, "part"):
+        _over_parts(tracer, iterable, body, stop)
+        return
     iterator = iter(iterable)
     for item in iterator:
         body(item)
@@ -191,6 +194,26 @@ def _count(tracer: Tracer, numbers: SymbolicRange, body: Callable[[Any], Any], s
         nonlocal index
         body(index)
         index = index + numbers.step
+
+    from d2s.operators.loops import while_loop
+
+    while_loop(tracer, test, turn)
+
+
+def _over_parts(tracer: Tracer, parts: Any, body: Callable[[Any], Any], stop: Callable[[], Any] | None) -> None:
+    """A loop over something whose length is known when the Program runs, and may change on the way."""
+    index: Any = 0
+
+    def test() -> Any:
+        if stop is None:
+            return index < parts.length()
+        return and_(tracer, not_(tracer, stop()), lambda: index < parts.length())
+
+    def turn() -> None:
+        nonlocal index
+        part = parts.part(index)
+        index = index + 1
+        body(part)
 
     from d2s.operators.loops import while_loop
 

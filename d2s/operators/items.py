@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
+from d2s.operators import open_lists
 from d2s.operators.access import special
 from d2s.operators.guards import Guard, is_layer, lookup
+from d2s.operators.open_items import is_open
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -23,6 +25,8 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
         return target[_index(tracer, index)]
     if isinstance(value, ObjectVariable):
         return value[index]
+    if is_open(value):
+        return open_lists.item(tracer, value, index)
     getter = special(tracer, value, "__getitem__")
     if getter is not None:
         return _call(getter, index)
@@ -90,6 +94,10 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     if isinstance(target, ObjectVariable):
         tracer.effect(operator.setitem, target, index, value)
         return
+    if is_open(target) or (is_open(value) and isinstance(index, slice) and type(target) is list):
+        open_lists.open_list(tracer, target)
+        open_lists.store_item(tracer, target, index, value)
+        return
     _adopt_namespace(tracer, target)
     setter = special(tracer, target, "__setitem__")
     if setter is not None:
@@ -105,6 +113,8 @@ def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
     deleter = None if isinstance(target, ObjectVariable | TensorBase) else special(tracer, target, "__delitem__")
     if deleter is not None:
         _call(deleter, index)
+    elif is_open(target):
+        tracer.effect(operator.delitem, target, index)
     elif isinstance(target, ObjectVariable) or tracer.is_outer(target):
         tracer.effect(operator.delitem, target, index)
         tracer.changed(target)
@@ -117,6 +127,8 @@ def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
     function = getattr(operator, name)
     if isinstance(target, TensorBase):
         return function(target if isinstance(target, Variable) else tracer.lift(target), value)
+    if is_open(target) or is_open(value):
+        return open_lists.augmented(tracer, name, target, value)
     method = special(tracer, target, f"__{name}__")
     if method is not None:
         result = _call(method, value)
@@ -140,7 +152,8 @@ def _is_changed_in_place(target: Any, name: str) -> bool:
 
 def contains(tracer: Tracer, container: Any, element: Any) -> Any:
     """``element in container``."""
-    if isinstance(container, ObjectVariable) or _holds_symbol(element) or id(container) in tracer.dirty:
+    later = isinstance(container, ObjectVariable) or is_open(container) or id(container) in tracer.dirty
+    if later or _holds_symbol(element):
         return tracer.python_call(operator.contains, (container, element), kind=bool, effect=True)
     method = None if isinstance(container, TensorBase) else special(tracer, container, "__contains__")
     if method is not None:

@@ -22,6 +22,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.operators import places, policy
 from d2s.operators.equality import is_plain
+from d2s.operators.open_items import is_open
 from d2s.operators.tracer import Tracer
 from d2s.static.runtime import check_contents, contents_of
 from d2s.static.variable import ObjectVariable, Variable
@@ -106,6 +107,12 @@ def _call_bound_builtin(
     tracer: Tracer, func: Any, owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """A method of a built-in type."""
+    from d2s.operators import open_lists
+
+    if is_open(owner):
+        return open_lists.call_method(tracer, func, owner, args, kwargs)
+    if type(owner) is list and name in _TAKE_WHOLE and args and is_open(args[0]):
+        return open_lists.take_all(tracer, owner, func, args)
     outer = tracer.is_outer(owner)
     kind = next((kind for kind in READERS if isinstance(owner, kind)), None)
     if kind is not None and name not in READERS[kind]:

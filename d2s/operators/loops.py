@@ -13,10 +13,12 @@ from typing import Any, TypeAlias
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import carried
-from d2s.operators.carried import Form, ValueOf
+from d2s.operators.carried import BuiltForm, Form, OpenForm, ValueOf
 from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
 from d2s.operators.heap import Heap, write
-from d2s.operators.region import ENDS, CannotMerge, IteratorAdvanced, Outcome, trace_branch
+from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open
+from d2s.operators.open_lists import open_list
+from d2s.operators.region import ENDS, CannotMerge, Grown, IteratorAdvanced, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen, sharing_of
 from d2s.static.program import Block, Value, map_values, walk_operators
@@ -54,6 +56,7 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
     before, state, mark = Heap([test, body], tracer.is_outer), tracer.state_now(), Mark(tracer)
     tracer.in_loop += 1
     acts = False
+    grown: list[Any] | None = None
     # The user's code is never run inside of a handler: its errors would have ours as context.
     try:
         errors, code = _Loop(tracer, test, body).run()
@@ -68,7 +71,9 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
         ) from None
     except CannotMerge as reason:
         _undo(tracer, before, state, mark)
-        if taken_out == MAX_TURNS_TAKEN_OUT:
+        if isinstance(reason, Grown) and id(reason.thing) in before.nodes and not is_open(reason.thing):
+            grown = reason.thing
+        elif taken_out == MAX_TURNS_TAKEN_OUT:
             raise UnsupportedSyntaxError(
                 f"this loop cannot become a graph: {reason}", user_location(),
                 "Give every variable one kind of value in all turns, or keep it eager with @d2s.jit.not_to_static.",
@@ -79,7 +84,10 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
         return
     finally:
         tracer.in_loop -= 1
-    if acts:
+    if grown is not None:
+        open_list(tracer, grown)
+        _symbolic(tracer, test, body, taken_out)
+    elif acts:
         _with_test_behind(tracer, test, body)
     elif tracer.decide(test()):
         body()
@@ -173,6 +181,7 @@ class _Loop:
         """Trace test and body with the places known so far as loop variables; False if there are more to carry."""
         tracer = self.tracer
         self.errors.clear()
+        known = [(elements, elements.form) for elements in self._lists_of_the_run()]
         inputs = {
             place: carried.inputs_of(tracer, form, self._name(place)) for place, form in self.places.items()}
         tracer.turn_inputs.append({value for values in inputs.values() for value in values})
@@ -192,6 +201,9 @@ class _Loop:
                 raise CannotMerge("grad mode is another behind a turn than before it")
             self._refuse_changes_of_rebuilt(outcome)
             self.before.restore()
+            if any(elements.form is not form for elements, form in known):
+                # More is known of what lists hold.
+                return False
             if self._learn(outcome) or tracer.learn_writes(outcome.state):
                 return False
             if self._learn_stops(inputs, outcome):
@@ -200,6 +212,14 @@ class _Loop:
         finally:
             tracer.turn_inputs.pop()
         return True
+
+    def _lists_of_the_run(self) -> Iterator[Elements]:
+        """What is known of the elements of each, and of those in them."""
+        for node in self.before.nodes.values():
+            if is_open(node):
+                yield from _elements_in(OpenForm(elements_of(node)))
+        for form in self.places.values():
+            yield from _elements_in(form)
 
     def _note_stops(self, inputs: dict[Place, list[Value]]) -> None:
         """Note which carried values stop gradients in some turns: by what they are before the loop, or after turns."""
@@ -327,7 +347,9 @@ class _Loop:
             if changed is None:
                 following += inputs[place]
             else:
-                following += self._values(place, form, changed[1], outcome.value_of)
+                # What has to be made of it, the turn makes.
+                with tracer.recording_into(body_block):
+                    following += self._values(place, form, changed[1], outcome.value_of)
             flat += inputs[place]
         renamed = {value: tracer.new_value(value.name, value.spec, value.stop_gradient, value.kind) for value in flat}
         _rename_reads(test_block, renamed)
@@ -380,6 +402,15 @@ class _Loop:
             return self.tracer.truth_of(Variable(self.tracer, value))
 
 
+def _elements_in(form: Form | None) -> Iterator[Elements]:
+    if isinstance(form, OpenForm):
+        yield form.elements
+        yield from _elements_in(form.elements.form)
+    elif isinstance(form, BuiltForm):
+        for part in form.parts:
+            yield from _elements_in(part)
+
+
 def _tensors_in(thing: Any) -> Iterator[Variable]:
     if isinstance(thing, Variable):
         yield thing
@@ -410,8 +441,11 @@ def _differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any,
     if isinstance(node, CellType | Variable):
         yield None, before, after
     elif isinstance(before, list):
+        is_of_run = [len(content) == 1 and type(content[0]) is OpenItems for content in (before, after)]
+        if type(node) is list and (len(before) != len(after) or is_of_run == [False, True]):
+            raise Grown(node, "a list changes its length from turn to turn")
         if len(before) != len(after):
-            raise CannotMerge("a list changes its length from turn to turn")
+            raise CannotMerge(f"a {type(node).__name__} changes its length from turn to turn")
         for position, (old, now) in enumerate(zip(before, after, strict=True)):
             if old is not now:
                 yield position, old, now

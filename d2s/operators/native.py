@@ -19,6 +19,7 @@ from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import lookup
 from d2s.operators.libraries import holds_symbols
+from d2s.operators.open_items import is_open, refuse
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -33,6 +34,10 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     if isinstance(left, Variable) and isinstance(right, Variable | float | int):
         return getattr(operator, name)(left, right)
     left, right = _operand(tracer, left), _operand(tracer, right)
+    if is_open(left) or is_open(right):
+        from d2s.operators import open_lists
+
+        return open_lists.binary(tracer, name, left, right)
     if _must_wait(tracer, name, left, right):
         return tracer.python_call(getattr(operator, name), (left, right), kind=_kind(name, left), effect=True)
     method = _user_method(tracer, left, f"__{name.strip('_')}__")
@@ -139,6 +144,8 @@ def seen(tracer: Tracer, thing: Any) -> Any:
 def unpack(tracer: Tracer, value: Any) -> Any:
     """What ``a, b = value`` takes apart."""
     refuse_outer_iterator(tracer, value)
+    if is_open(value):
+        refuse("a list whose length only the run knows is unpacked")
     method = _user_method(tracer, value, "__iter__")
     return seen(tracer, value) if method is None else _call(method)
 
@@ -179,7 +186,7 @@ def _holds_older_objects(tracer: Tracer, tree: Any, asks_types: bool) -> bool:
 def truth(tracer: Tracer, value: Any) -> Any:
     """What Python makes of ``bool(value)`` where it decides a branch: an older container is guarded by its length."""
     if isinstance(value, CONTAINERS):
-        if id(value) in tracer.dirty:
+        if id(value) in tracer.dirty or is_open(value):
             return tracer.python_call(bool, (value,), kind=bool, effect=True)
         tracer.guard_length(value)
         return value

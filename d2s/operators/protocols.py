@@ -15,6 +15,8 @@ from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, native
 from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.guards import Guard, is_layer, lookup
+from d2s.operators.open_items import is_open
+from d2s.operators.open_lists import Parts
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
@@ -29,8 +31,10 @@ def _call(function: Any, *args: Any) -> Any:
 def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     """What a loop in traced code runs over."""
     iterable = symbol_of(tracer, iterable)
-    if is_symbol(iterable) or isinstance(iterable, SymbolicRange):
+    if is_symbol(iterable) or isinstance(iterable, SymbolicRange | Parts):
         return iterable
+    if is_open(iterable):
+        return Parts(tracer, iterable)
     native.refuse_outer_iterator(tracer, iterable)
     if id(iterable) in tracer.dirty:
         raise UnsupportedSyntaxError(

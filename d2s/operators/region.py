@@ -18,6 +18,7 @@ from d2s.errors import Location, ProgramError, TracingError, UnsupportedSyntaxEr
 from d2s.operators import choices
 from d2s.operators.equality import is_plain, same_value
 from d2s.operators.heap import Heap, restore
+from d2s.operators.open_items import OpenItems
 from d2s.operators.recorder import MAX_PATHS
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen
@@ -28,6 +29,19 @@ from d2s.static.variable import ObjectVariable, Variable
 
 class CannotMerge(BaseException):
     """Two paths end in states that no single value describes; the text says which.  No handler of the user sees it."""
+
+
+class Grown(CannotMerge):
+    """A list has another length on one path than on another: in a loop, one whose length only the run knows.
+
+    Attributes
+    ----------
+    thing : list
+    """
+
+    def __init__(self, thing: list[Any], text: str) -> None:
+        super().__init__(text)
+        self.thing = thing
 
 
 class IteratorAdvanced(BaseException):
@@ -285,7 +299,11 @@ class _Merger:
             if a == b:
                 return a
             raise CannotMerge("a set has different members")
+        if type(node) is list and _is_open(a) != _is_open(b):
+            raise Grown(node, "a list is one of the run on one path only")
         if len(a) != len(b):
+            if type(node) is list:
+                raise Grown(node, "a list has different lengths")
             raise CannotMerge("a list has different lengths")
         return type(a)(self.merge(x, y, "an element") for x, y in zip(a, b, strict=True))
 
@@ -438,6 +456,10 @@ def same_plain_value(a: Any, b: Any) -> bool:
     return False
 
 
+def _is_open(content: list[Any]) -> bool:
+    return len(content) == 1 and type(content[0]) is OpenItems
+
+
 def _base_name(a: Any, b: Any) -> str:
     for part in (a, b):
         if isinstance(part, ObjectVariable):
@@ -454,6 +476,7 @@ def _shown(part: Any) -> str:
 __all__ = [
     "REFUSALS",
     "CannotMerge",
+    "Grown",
     "IteratorAdvanced",
     "Outcome",
     "apply_changes",

@@ -53,6 +53,8 @@ class Tracer(ContainerReader):
     ) -> None:
         super().__init__(program, numbers, sizes)
         self.retaining: set[Value] = set()
+        # Values read from them: what else they are is not known.
+        self.taken_values: set[Value] = set()
         self.lowering = Lowering(self)
         self.outer_frames = len(user_frames())
         self.grad_mode = state.grad_enabled
@@ -167,6 +169,27 @@ class Tracer(ContainerReader):
         """At the end of a path: its grad mode is what the run leaves behind."""
         if state.grad_enabled is not self.grad_mode:
             super().python_call(set_grad_mode, (state.grad_enabled,), effect=True)
+
+    # --- tensors that are objects of the run ---------------------------------------------------------------------
+
+    def taken(self, thing: ObjectVariable, spec: TensorSpec, stop_gradient: bool) -> Variable:
+        """The values of a Tensor that the run has in a container, with its history."""
+        made = self.new_value("element", spec, stop_gradient)
+        reference = self.new_value("place", None)
+        made = self.emit("take", (thing.value,), (made, reference), {"spec": spec}, effect=True).outputs[0]
+        self._materialised[made] = self.hook_points[made] = thing.value
+        self.taken_values.add(made)
+        return Variable(self, made)
+
+    def taken_together(
+        self, op: Op, things: Any, attrs: dict[str, Any], spec: TensorSpec, stop_gradient: bool
+    ) -> Variable:
+        """What `op` makes of all Tensors in a list of the run."""
+        stops = stop_gradient or not state.grad_enabled or not is_floating(spec.dtype)
+        made, references = self.new_value(op.name, spec, stops), self.new_value("places", None)
+        given = {"op": op, "attrs": attrs}
+        made = self.emit("take_all", (self.lower(things),), (made, references), given, effect=True).outputs[0]
+        return Variable(self, made)
 
     # --- tensors of numbers and arrays ---------------------------------------------------------------------------
 

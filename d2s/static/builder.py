@@ -83,7 +83,8 @@ class StaticInterpreter(HookPoints):
         found = self.definitions.get(value)
         if found is not None:
             return any(found[1] is block for block in self._blocks)
-        return any(value in block.inputs for block in self._blocks)
+        return any(value in block.inputs for block in self._blocks) or any(
+            value in inputs for inputs in self.turn_inputs)
 
     def new_value(
         self, base: str, spec: TensorSpec | None, stop_gradient: bool = True, kind: type | None = None,

@@ -115,6 +115,8 @@ class FunctionWriter:
         # Sums of arrays that nobody else sees, so that they may be added up in place.
         self.own_sums: frozenset[int] = frozenset()
         self.open_records: list[Callable[[], None]] = []
+        # What the branches around give when they end: named by the first, not there in the second.
+        self.to_come: set[Value] = set()
 
     # --- names and expressions ---------------------------------------------------------------------------------
 
@@ -214,7 +216,8 @@ class FunctionWriter:
 
     def pack_defined(self, values: Iterable[Value], *first: Any) -> str:
         """A tuple of values, with None for those that are not computed yet."""
-        return self.expression((*first, *(value if value in self.names else None for value in values)))
+        known = self.names.keys() - self.to_come
+        return self.expression((*first, *(value if value in known else None for value in values)))
 
     # --- operators ---------------------------------------------------------------------------------------------
 

@@ -141,21 +141,23 @@ class Compiled:
         self.turn_tensors = tensors_of_turns(program)
         # True if some result of a run can be differentiated.
         self.is_differentiable = bool(self.reachable or self.turn_tensors)
+        # True if the history of values is known to the run only.
+        takes = any(operator.kind in ("take", "take_all") for operator in program.all_operators())
         if self.is_differentiable:
-            plan = append_backward(program, self.edges, self.reachable, tensors=self.tensors)
-            if self.turn_tensors:
+            plan = append_backward(program, self.edges, () if takes else self.reachable, tensors=self.tensors)
+            if self.turn_tensors or takes:
                 records = plan.records | records_of(program)
                 values = (*needed_by_tape(program), *(value for kept in plan.saved.values() for value in kept))
                 plan = dataclasses.replace(
                     plan, saved=saved_values(program, plan.program, (*records, *values)), records=records)
             self.saved = plan.saved
-            program.backward = plan.program
+            program.backward = None if takes else plan.program
             self.all_visited = plan.visited
             self._whole_plan = plan
             _check_backward(plan, program)
             self._records = plan.records
             self.read_outputs, self.read_tensors = plan.outputs_read, plan.tensors_read
-            self.is_exact = plan.knows_writes
+            self.is_exact = plan.knows_writes and not takes
         # What stays of a run that has been used up; None: nothing.
         self.skeletons = Skeletons(program.block, self.saved) if leaves_one(program) else None
         for check in FORWARD_CHECKS:

@@ -72,6 +72,10 @@ KINDS: dict[str, Kind] = {
     "to_array": Kind("o", "t", "a 0-d tensor of a Python number", attrs=("dtype",)),
     "materialise": Kind("t", "o", "the Tensor object of a value: the caller's own, or one made in this run"),
     "reload": Kind("o", "t", "the values that a Tensor object has now", effect=True),
+    "take": Kind("o", "to", "the values of a Tensor object that the run has in a container, and which one it is",
+                 effect=True, attrs=("spec",)),
+    "take_all": Kind("o", "to", "what an op makes of all Tensor objects in a list, and which these are", effect=True,
+                     attrs=("op", "attrs")),
     # Gradients that start, stop or are looked at.
     "leaf": Kind("t", "to", "a leaf made in this run, and its Tensor", effect=True, alike=0),
     "stop_gradient": Kind("t", "t", "the same values; no gradient passes", alike=0),

@@ -11,13 +11,15 @@ from typing import Any
 
 from d2s.static.program import Block, Operator, Program, Value
 
+_KINDS = ("cond", "while", "leaf", "py_layer", "take", "take_all")
+
 # What becomes of something that a run has kept.
 _Rule = Callable[[Any], Any]
 
 
 def leaves_one(program: Program) -> bool:
     """True if there is more than one way that a run can go, or if nodes depend on what a run has made."""
-    return any(operator.kind in ("cond", "while", "leaf", "py_layer") for operator in program.all_operators())
+    return any(operator.kind in _KINDS for operator in program.all_operators())
 
 
 class Skeletons:
@@ -69,6 +71,8 @@ class Skeletons:
         if operator.kind == "while":
             body = operator.blocks[1]
             return operator.record, lambda turns: [self._reduce(body, turn) for turn in turns]
+        if operator.kind in ("take", "take_all"):
+            return operator.outputs[1], lambda reference: reference
         if operator.kind == "leaf":
             # Its gradient stays with it.
             return operator.outputs[1], lambda tensor: tensor

@@ -47,10 +47,12 @@ def _cond(w: FunctionWriter, operator: Operator) -> None:
                 w.depth -= 1
 
     w.line(f"if {w.name(operator.inputs[0])}:", operator)
+    w.to_come.update(operator.outputs)
     branch(0, True)
     if orelse.operators or operator.outputs or keep or (forward and w.kept_of(forward.blocks[1])):
         w.line("else:")
         branch(1, False)
+    w.to_come.difference_update(operator.outputs)
 
 
 def _while(w: FunctionWriter, operator: Operator) -> None:
@@ -224,6 +226,15 @@ def _is_present(w: FunctionWriter, operator: Operator) -> None:
     w.assign(operator, " or ".join(f"{w.name(value)} is not None" for value in operator.inputs))
 
 
+def _take(w: FunctionWriter, operator: Operator) -> None:
+    w.assign(operator, f"run.take({w.name(operator.inputs[0])}, {w.bind(operator.attrs['spec'], 'spec')})")
+
+
+def _take_all(w: FunctionWriter, operator: Operator) -> None:
+    op, attrs = operator.attrs["op"], w.bind(operator.attrs["attrs"], "attrs")
+    w.assign(operator, f"run.take_all({w.bind(op, op.name)}, {w.name(operator.inputs[0])}, {attrs})")
+
+
 def _materialise(w: FunctionWriter, operator: Operator) -> None:
     value, = operator.inputs
     tensor = w.tensor_numbers.get(value)
@@ -329,6 +340,8 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "py_layer_backward": _py_layer_backward,
     "backward": _backward,
     "reload": _plain("{0}.data"),
+    "take": _take,
+    "take_all": _take_all,
     "return": _return,
     "raise": _raise,
     "constant": _plain("{0}"),

@@ -260,3 +260,22 @@ def test_backward_in_code_that_is_not_traced(convert, c):
         assert log == expected
     else:
         assert [entry[0] for entry in log[:-1]] == ["y"]
+
+
+@both_modes
+@pytest.mark.parametrize("c", [1.0, -1.0])
+def test_backward_in_the_second_branch(convert, c):
+    def f(x, c):
+        z = x * x
+        if c > 0:
+            z = z * x
+            y = z * 2.0
+        else:
+            y = z.tanh()
+            z.sum().backward(retain_graph=True)
+        return y.sum() + z.sum()
+
+    convert(f)(x := leaf(1.0, 2.0), d2s.to_tensor(c)).backward()
+    a = np.array([1.0, 2.0])
+    expected = 9 * a * a if c > 0 else 2 * a * 2 + 2 * a * (1 - np.tanh(a * a) ** 2)
+    assert np.allclose(x.grad.numpy(), expected)

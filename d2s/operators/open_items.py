@@ -1,0 +1,81 @@
+"""Lists whose length only the run knows: what stands in them while a function is traced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.static.program import Value
+from d2s.static.variable import ObjectVariable
+
+if TYPE_CHECKING:
+    from d2s.operators.tracer import Tracer
+
+
+class Elements:
+    """What is known of the elements of a list, and of all that may be the same list.
+
+    Attributes
+    ----------
+    form : Form or None
+        What all of them are, as far as anything was put in.
+    """
+
+    def __init__(self, form: Any = None) -> None:
+        self.form = form
+
+
+class OpenItems(ObjectVariable):
+    """The only element, while tracing, of a list that the run makes: it must not get anywhere else.
+
+    Attributes
+    ----------
+    owner : list
+    elements : Elements
+    """
+
+    __slots__ = ("elements", "owner")
+
+    def __init__(self, interpreter: Tracer, owner: list[Any], elements: Elements) -> None:
+        super().__init__(interpreter, Value("items", None, True, kind=list))
+        self.owner = owner
+        self.elements = elements
+
+    def __bool__(self) -> bool:
+        refuse()
+
+    def __iter__(self) -> Any:
+        refuse()
+
+
+def refuse(what: str = "a list whose length only the run knows is used in a way that needs all its elements now") -> (
+    NoReturn
+):
+    """Say that something cannot be done with such a list."""
+    raise UnsupportedSyntaxError(
+        what, user_location(), "Loop over it, index it, or stack it; or keep the function eager with "
+        "@d2s.jit.not_to_static.",
+        kind="U26",
+    )
+
+
+def is_open(thing: Any) -> bool:
+    """True for a list whose length only the run knows."""
+    return type(thing) is list and len(thing) == 1 and type(thing[0]) is OpenItems and thing[0].owner is thing
+
+
+def elements_of(thing: list[Any]) -> Elements:
+    """What is known of the elements of a list of the run."""
+    items: OpenItems = thing[0]
+    return items.elements
+
+
+def new_list(tracer: Tracer, value: Value, elements: Elements) -> list[Any]:
+    """What user code sees of the list `value` of the run."""
+    made: list[Any] = []
+    made.append(OpenItems(tracer, made, elements))
+    tracer.lowering.adopt(made, value)
+    return made
+
+
+__all__ = ["Elements", "OpenItems", "elements_of", "is_open", "new_list", "refuse"]
