@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core import interpreter
-from d2s.core.interpreter import TensorBase, state
+from d2s.core.interpreter import TensorBase, set_grad_mode, state
 from d2s.core.op import OP_TABLE, Op
-from d2s.eager.tape import Node, OpNode
+from d2s.eager.tape import InteriorNode, Node, OpNode
 from d2s.errors import DTypeError, GradientError, LeafError, ShapeError
 from d2s.ops.sharing import REARRANGING
 
@@ -260,6 +260,27 @@ def _rebind(tensor: Tensor, value: Tensor) -> None:
         tensor._set_stop_gradient(value._stop_gradient)
     if isinstance(tensor._node, OpNode):
         tensor._node.follow(tensor, tensor._index)
+
+
+def become(
+    tensor: Tensor, data: np.ndarray[Any, Any], node: InteriorNode | None, index: int, stop_gradient: bool,
+    data_only: bool,
+) -> None:
+    """Make `tensor`, and its views, name another value, written in place by a run that knows who reads the old one."""
+    _replace(tensor, data)
+    tensor._node, tensor._index = node, index
+    if tensor._stop_gradient is not stop_gradient:
+        tensor._set_stop_gradient(stop_gradient)
+    if tensor._sharing is not None:
+        before = set_grad_mode(True)
+        try:
+            for view in _alive(tensor._sharing.views):
+                if data_only:
+                    _set_data(view, _view_of(view).of_parent().data)
+                else:
+                    _refresh(view)
+        finally:
+            set_grad_mode(before)
 
 
 def _refresh(tensor: Tensor) -> None:

@@ -14,6 +14,7 @@ from d2s.core.spec import TensorSpec, spec_of
 from d2s.eager.interpreter import compute
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor
+from d2s.eager.views import become
 from d2s.errors import AnomalyError, ExecutionError, GradientError, ShapeError
 from d2s.static.executor import Compiled
 from d2s.static.failures import in_the_users_terms
@@ -41,6 +42,15 @@ class Run:
     def turn_tensor(self, data: Any, number: int, hooks: Any) -> Any:
         """The same of a value of a turn, which may be unbound."""
         return MISSING if data is None else self.tensor(data, None, True, hooks)
+
+    def rewrite(
+        self, data: Any, old: Any, new: Any, number: int | None, turn: int | None, stop_gradient: bool, data_only: bool,
+    ) -> None:
+        """Let the Tensor of a value, if there is one, be a version written in place."""
+        tensor = _known(old)
+        if tensor is not None:
+            become(tensor, np.asarray(data), None, 0, True, data_only)
+            _name(new, tensor)
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
@@ -79,6 +89,12 @@ def computed(op: Op, things: list[Any], attrs: dict[str, Any]) -> Any:
 def _known(hooks: Any) -> Tensor | None:
     """The Tensor that a value is already: one of the caller's, or one made earlier in this run."""
     return hooks if isinstance(hooks, Tensor) else None if hooks is None else hooks.tensor
+
+
+def _name(hooks: Any, tensor: Tensor) -> None:
+    """Let the Tensor of a value be `tensor`."""
+    if isinstance(hooks, HookList):
+        hooks.tensor = tensor  # type: ignore[attr-defined]
 
 
 def _noted(hooks: Any, tensor: Tensor) -> Tensor:
@@ -131,7 +147,7 @@ class CallNode(InteriorNode):
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
         known = _known(hooks)
-        if known is not None and (number is None or not self._is_of_a_turn(known)):
+        if known is not None and (number is None or known is hooks or not self._is_of_a_turn(known)):
             return known
         array = np.asarray(data)
         if number is None or stop_gradient or (hooks is not None and hooks.stop_gradient):
@@ -152,7 +168,7 @@ class CallNode(InteriorNode):
         return tensor._node is self and tensor._index >= len(self.compiled.output_specs)
 
     def _take_hooks(self, index: int, hooks: Any) -> None:
-        if hooks is not None:
+        if hooks is not None and not isinstance(hooks, Tensor):
             if self.hooks is None:
                 self.hooks = {}
             self.hooks[index] = hooks
@@ -172,12 +188,42 @@ class CallNode(InteriorNode):
         array = np.asarray(data)
         if hooks is not None and hooks.stop_gradient:
             return _noted(hooks, Tensor(array))
-        index = self.turns[place] = len(self.specs)
-        self.specs.append(spec_of(array))  # type: ignore[attr-defined]
-        self._take_hooks(index, hooks)
+        index = self._new_output(place, array, hooks)
         tensor = _noted(hooks, Tensor(array, False, self, index))
         self.made[index] = weakref.ref(tensor)
         return tensor
+
+    def _new_output(self, place: tuple[int, int], array: Any, hooks: Any) -> int:
+        index = self.turns[place] = len(self.specs)
+        self.specs.append(spec_of(array))  # type: ignore[attr-defined]
+        self._take_hooks(index, hooks)
+        return index
+
+    def rewrite(
+        self, data: Any, old: Any, new: Any, number: int | None, turn: int | None, stop_gradient: bool, data_only: bool,
+    ) -> None:
+        """Let the Tensor of a value, if there is one, be a version written in place, with the history of that."""
+        if turn is not None:
+            place = turn, self.met.get(turn, 0)
+            self.met[turn] = place[1] + 1
+        tensor = _known(old)
+        if tensor is None:
+            return
+        array = np.asarray(data)
+        if stop_gradient or (isinstance(new, HookList) and new.stop_gradient):  # type: ignore[attr-defined]
+            become(tensor, array, None, 0, True, data_only)
+        else:
+            if turn is not None:
+                index = self._new_output(place, array, new)
+            else:
+                assert number is not None
+                index = number
+                self.given += 1
+                self.specs[number] = spec_of(array)  # type: ignore[index]
+                self._take_hooks(number, new)
+            become(tensor, array, self, index, False, data_only)
+            self.made[index] = weakref.ref(tensor)
+        _name(new, tensor)
 
     def note_write(self, tensor: Tensor, index: int) -> None:
         made = self.made.get(index)

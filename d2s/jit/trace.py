@@ -127,7 +127,9 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block) -> None:
             tracer.leave_grad_mode()
             tracer.emit("raise", (), (), {"error": tracer.lower(error)}, effect=True)
         else:
+            tracer.lowering.is_last = True
             template = tracer.lower(result)
+            tracer.lowering.is_last = False
             tracer.lowering.settle(path.blocks)
             tracer.leave_grad_mode()
             tracer.emit("return", (), (), {"result": template}, effect=True)
@@ -166,7 +168,7 @@ def _leaving(block: Block, inputs: set[Value]) -> dict[Value, None]:
     """Values that become Tensors and can be differentiated, except those made in a turn of a loop."""
     found: dict[Value, None] = {}
     for operator in block.operators:
-        if operator.kind == "materialise":
+        if operator.kind in ("materialise", "rewrite"):
             value = operator.inputs[0]
             if not value.stop_gradient and value not in inputs:
                 found[value] = None

@@ -129,6 +129,8 @@ class _Path:
         self.call = call
         self._nodes = nodes
         self._count = 0
+        # The node after which the next ones are placed, and how many there were before it.
+        self._sequence, self._since = call.sequence, 0
         self._places: dict[Value, Place] = {}
         self._kept: dict[Value, Any] = {}
         self._made: list[tuple[PathNode, Sequence[Any], Sequence[Place]]] = []
@@ -263,7 +265,7 @@ class _Path:
     def _add(self, node: Any) -> Any:
         # Between the call itself and whatever the caller has computed after it.
         self._count += 1
-        node.sequence = self.call.sequence + self._count
+        node.sequence = self._sequence + self._count - self._since
         self._nodes.append(node)
         return node
 
@@ -338,6 +340,9 @@ class _Path:
                     return self._place(given)
             held: Any = reference
             edge = None if held.stop_gradient else held.graph_edge()
+            if edge is not None and isinstance(edge[0], InteriorNode) and edge[0].sequence > self._sequence:
+                # Recorded in the middle of the run: what is computed of it comes after it.
+                self._sequence, self._since = edge[0].sequence, self._count
             return Place(held.spec, edge, Storage(held, held.version), None, None, held)
         assert value.spec is not None
         return Place(value.spec)
@@ -416,6 +421,7 @@ _FOLLOW: dict[str, Any] = {
     "take": _Path._take,
     "take_all": _Path._take_all,
     "materialise": _Path._materialise,
+    "rewrite": _Path._materialise,
     "hook_point": _Path._hook_point,
     "check_bound": lambda path, operator: path._same(operator) if operator.inputs[0].is_tensor else None,
     "constant": _Path._same,

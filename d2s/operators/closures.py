@@ -51,6 +51,8 @@ class Lowering:
         self.made: dict[int, _Made] = {}
         self._shared: dict[tuple[Value, Value], Value] = {}
         self.regions: list[tuple[Heap, Block]] = []
+        # True while what the function gives is lowered: nothing comes after it.
+        self.is_last = False
 
     def __call__(self, tree: Any) -> Any:
         """A template of Values and constants from which the Program makes `tree` when it runs."""
@@ -107,7 +109,7 @@ class Lowering:
         """The Tensor object of a Variable, which goes on sharing values with those that it is a view of."""
         tracer = self.tracer
         tensor = tracer.materialise(tracer.bound(variable))
-        for view, parent, how in views.leave(tracer, variable):
+        for view, parent, how in views.leave(tracer, variable, self.is_last):
             pair = tracer.materialise(tracer.bound(view)), tracer.materialise(tracer.bound(parent))
             known = self._shared.get(pair)
             if known is not None and tracer.in_scope(known):

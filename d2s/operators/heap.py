@@ -12,6 +12,7 @@ from typing import Any
 
 from d2s.operators.choices import may_be
 from d2s.operators.iterators import progress_of
+from d2s.operators.open_items import OpenItems
 from d2s.operators.views import relatives
 from d2s.static.runtime import MISSING
 from d2s.static.variable import Variable
@@ -167,6 +168,8 @@ class Heap:
                 stack.extend((thing.__self__, thing.__func__))
             elif isinstance(thing, tuple | frozenset):
                 stack.extend(thing)
+            elif isinstance(thing, OpenItems):
+                stack.extend(thing.elements.tensors())
             elif isinstance(thing, CellType) and is_outer(thing):
                 continue
             elif isinstance(thing, Iterator) and not is_outer(thing):

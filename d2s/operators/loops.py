@@ -206,7 +206,7 @@ class _Loop:
                 return False
             if self._learn(outcome) or tracer.learn_writes(outcome.state):
                 return False
-            if self._learn_stops(inputs, outcome):
+            if self._learn_stops(inputs, outcome, body_block):
                 return False
             self._emit(inputs, tested.result, test_block, body_block, outcome)
         finally:
@@ -230,13 +230,13 @@ class _Loop:
                 if (place, position) in self.may_stop and not value.stop_gradient:
                     self.tracer.may_stop.add(value)
 
-    def _learn_stops(self, inputs: dict[Place, list[Value]], outcome: Outcome) -> bool:
+    def _learn_stops(self, inputs: dict[Place, list[Value]], outcome: Outcome, body: Block) -> bool:
         """Take note of values that stop gradients after a turn; True if there is a new one."""
         known = len(self.may_stop)
         for place, form in self.places.items():
             changed = outcome.changes.get(place[0])
             if changed is not None:
-                following = self._values(place, form, changed[1], outcome.value_of)
+                following = self._following(place, form, changed[1], outcome, body)
                 for position, (value, now) in enumerate(zip(inputs[place], following, strict=True)):
                     stops = now.stop_gradient and not (now.is_constant and now.constant is None)
                     if value.is_tensor and not value.stop_gradient and (stops or now in self.tracer.may_stop):
@@ -347,9 +347,7 @@ class _Loop:
             if changed is None:
                 following += inputs[place]
             else:
-                # What has to be made of it, the turn makes.
-                with tracer.recording_into(body_block):
-                    following += self._values(place, form, changed[1], outcome.value_of)
+                following += self._following(place, form, changed[1], outcome, body_block)
             flat += inputs[place]
         renamed = {value: tracer.new_value(value.name, value.spec, value.stop_gradient, value.kind) for value in flat}
         _rename_reads(test_block, renamed)
@@ -386,6 +384,11 @@ class _Loop:
             return [content]
         thing = _part(self.before.nodes[place[0]], content, place[1])
         return carried.values_of(self.tracer, form, thing, value_of)
+
+    def _following(self, place: Place, form: Form, content: Any, outcome: Outcome, body: Block) -> list[Value]:
+        """What a turn leaves; what has to be made of it, the turn makes."""
+        with self.tracer.recording_into(body):
+            return self._values(place, form, content, outcome.value_of)
 
     def _held_before(self, place: Place) -> Any:
         return _part(self.before.nodes[place[0]], self.before.contents[place[0]], place[1])

@@ -16,6 +16,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
+from d2s.operators.choices import may_be
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import lookup
 from d2s.operators.libraries import holds_symbols
@@ -52,6 +53,11 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
 def _identity(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     """``left is right``: of what is known only when the Program runs, it is asked then."""
     left, right = _operand(tracer, left), _operand(tracer, right)
+    if isinstance(left, Variable) and isinstance(right, Variable) and left is not right:
+        if right not in may_be(left):
+            return name == "is_not"
+        same = tracer.are_one(left.value, right.value)
+        return same if name == "is_" else tracer.python_call(operator.not_, (same,), kind=bool)
     symbols = [part for part in (left, right) if isinstance(part, ObjectVariable)]
     if not symbols or (left is None and _is_something(right)) or (right is None and _is_something(left)):
         return getattr(operator, name)(left, right)

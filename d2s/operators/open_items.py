@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.static.program import Value
-from d2s.static.variable import ObjectVariable
+from d2s.static.variable import ObjectVariable, Variable
 
 if TYPE_CHECKING:
     from d2s.operators.tracer import Tracer
@@ -23,6 +25,18 @@ class Elements:
 
     def __init__(self, form: Any = None) -> None:
         self.form = form
+        self._tensors: list[weakref.ref[Variable]] = []
+
+    def note(self, variable: Variable) -> None:
+        """Take note that `variable` was put in or taken out: others that are taken out may be the same tensor."""
+        self._tensors.append(weakref.ref(variable))
+
+    def tensors(self) -> Iterator[Variable]:
+        """Those still in use that may be elements."""
+        for reference in self._tensors:
+            variable = reference()
+            if variable is not None:
+                yield variable
 
 
 class OpenItems(ObjectVariable):

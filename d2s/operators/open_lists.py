@@ -7,18 +7,23 @@ program; what is read of it becomes a value again, by the form that all its elem
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinMethodType
 from typing import Any
 
+from d2s.core.arrays import as_array
 from d2s.core.interpreter import TensorBase
-from d2s.core.spec import Dim, TensorSpec
+from d2s.core.spec import Dim, TensorSpec, spec_of
+from d2s.eager.creation import to_tensor
 from d2s.operators import carried
 from d2s.operators.carried import BuiltForm, Form, ObjectForm, OpenForm, SameForm, TensorForm
+from d2s.operators.control_flow import for_loop
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list, refuse
 from d2s.operators.region import CannotMerge
 from d2s.operators.tracer import Tracer
+from d2s.operators.views import note_chosen
 from d2s.ops import joining
+from d2s.ops.arithmetic import add_n
 from d2s.ops.axes import axis_index
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -65,6 +70,16 @@ def _learn(elements: Elements, form: Form) -> None:
 
 def _put(tracer: Tracer, elements: Elements, part: Any) -> None:
     _learn(elements, _form_of(tracer, part))
+    for tensor in _tensors_in(tracer, part):
+        elements.note(tensor)
+
+
+def _tensors_in(tracer: Tracer, part: Any) -> Iterator[Variable]:
+    if isinstance(part, TensorBase):
+        yield tracer.symbol(part)
+    elif isinstance(part, tuple | list | dict):
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from _tensors_in(tracer, inner)
 
 
 def _put_all(tracer: Tracer, elements: Elements, parts: Any) -> None:
@@ -72,6 +87,8 @@ def _put_all(tracer: Tracer, elements: Elements, parts: Any) -> None:
         other = elements_of(parts)
         if other.form is not None and other is not elements:
             _learn(elements, other.form)
+            for tensor in other.tensors():
+                elements.note(tensor)
     elif isinstance(parts, Sequence | dict | set):
         for part in tracer.snapshot(parts):
             _put(tracer, elements, part)
@@ -82,10 +99,13 @@ def _put_all(tracer: Tracer, elements: Elements, parts: Any) -> None:
 # --- elements -----------------------------------------------------------------------------------------------------
 
 
-def element(tracer: Tracer, found: ObjectVariable, form: Form | None) -> Any:
-    """What user code sees of an object of the run that has this form."""
+def element(tracer: Tracer, found: ObjectVariable, form: Form | None, elements: Elements) -> Any:
+    """What user code sees of an object of the run that has this form, and was an element or part of one."""
     if isinstance(form, TensorForm):
-        return tracer.taken(found, form.spec, form.stop_gradient)
+        made = tracer.taken(found, form.spec, form.stop_gradient)
+        note_chosen(made, elements.tensors())
+        elements.note(made)
+        return made
     if isinstance(form, OpenForm):
         return new_list(tracer, found.value, form.elements)
     if isinstance(form, SameForm):
@@ -93,7 +113,7 @@ def element(tracer: Tracer, found: ObjectVariable, form: Form | None) -> Any:
     if isinstance(form, BuiltForm):
         keys = range(len(form.parts)) if form.keys is None else form.keys
         parts = [
-            element(tracer, tracer.python_call(operator.getitem, (found, key), kind=_kind(part)), part)
+            element(tracer, tracer.python_call(operator.getitem, (found, key), kind=_kind(part)), part, elements)
             for key, part in zip(keys, form.parts, strict=True)]
         if form.keys is not None:
             return dict(zip(form.keys, parts, strict=True))
@@ -114,7 +134,8 @@ def item(tracer: Tracer, thing: list[Any], index: Any) -> Any:
     if isinstance(index, slice):
         found = tracer.python_call(operator.getitem, (thing, index), kind=list, effect=True)
         return new_list(tracer, found.value, elements)
-    return element(tracer, tracer.python_call(operator.getitem, (thing, index), kind=_kind(form), effect=True), form)
+    found = tracer.python_call(operator.getitem, (thing, index), kind=_kind(form), effect=True)
+    return element(tracer, found, form, elements)
 
 
 def store_item(tracer: Tracer, thing: list[Any], index: Any, value: Any) -> None:
@@ -143,7 +164,7 @@ def call_method(
     if name == "__iadd__":
         return thing
     if name in _GIVE_ELEMENT:
-        return element(tracer, found, form)
+        return element(tracer, found, form, elements)
     if name in _GIVE_LIST:
         return new_list(tracer, found.value, _joint(tracer, thing, *args[: name == "__add__"]))
     return found
@@ -287,7 +308,33 @@ def _concat(tracer: Tracer, x: Any, axis: Any = 0, name: str | None = None) -> A
     return _joined(tracer, joining.concat_op, x, axis, 0)
 
 
-_MEANING: dict[Any, Callable[..., Any]] = {joining.stack: _stack, joining.concat: _concat}
+def _add_n(tracer: Tracer, inputs: Any, name: str | None = None) -> Any:
+    total = item(tracer, inputs, 0)
+
+    def add(part: Any) -> None:
+        nonlocal total
+        total = total + part
+
+    for_loop(tracer, Parts(tracer, item(tracer, inputs, slice(1, None))), add, None)
+    return total
+
+
+def _to_tensor(tracer: Tracer, data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Any:
+    form: Form | None = elements_of(data).form
+    if isinstance(form, TensorForm):
+        found = _stack(tracer, data).detach()
+    elif isinstance(form, ObjectForm) and form.kind in carried.NUMBERS:
+        found = tracer.tensor_of_list(data, dtype, spec_of(as_array([form.kind()], dtype)))
+    else:
+        refuse("to_tensor() of a list whose length only the run knows, and whose elements differ")
+    if dtype is not None:
+        found = found.astype(dtype)
+    found.stop_gradient = stop_gradient
+    return found
+
+
+_MEANING: dict[Any, Callable[..., Any]] = {
+    joining.stack: _stack, joining.concat: _concat, add_n: _add_n, to_tensor: _to_tensor}
 
 
 def call_own(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from d2s.core.arrays import as_array
 from d2s.core.interpreter import TensorBase, set_grad_mode, state
 from d2s.core.op import Op
-from d2s.core.spec import TensorSpec, is_floating, spec_of
+from d2s.core.spec import Dim, TensorSpec, is_floating, spec_of
 from d2s.errors import ShapeError, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import policy, views
 from d2s.operators.choices import joined_spec
@@ -27,6 +27,7 @@ from d2s.operators.run_time import checked_number, set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
 from d2s.static.program import Block, Program, Value
+from d2s.static.runtime import is_one_tensor
 from d2s.static.variable import ObjectVariable, Variable
 
 
@@ -90,14 +91,27 @@ class Tracer(ContainerReader):
         self.check_no_leaf(variable)
         old = Variable(self, variable.value)
         self.rebind(variable, new.value)
+        self.rewrite_tensor(old.value, new.value)
         if old.value in self.retaining:
             self.retaining.add(variable.value)
             self.python_call(show_retained, (old, variable), effect=True)
 
+    def rewrite_tensor(self, old: Value, new: Value, data_only: bool = False) -> None:
+        """Let the Tensor object of `old`, if the run has made one, be `new`, which was written over it."""
+        # Of what comes from a branch, an earlier turn or a container it is not known which value it was.
+        may_have_left = self.left and (
+            self.is_merged(old) or old in self.taken_values or any(old in inputs for inputs in self.turn_inputs))
+        if old not in self.left and not may_have_left:
+            return
+        points = self.hook_point(old), self.hook_point(new)
+        tensor = self.new_value(f"{new.name}@TENSOR", None)
+        self.emit("rewrite", (new, *points), (tensor,), {"data_only": data_only}, effect=True)
+        self.left.add(new)
+
     def are_one(self, first: Value, second: Value) -> ObjectVariable:
         """Whether two values are one tensor in a run: they have the same hooks then."""
         points = (ObjectVariable(self, self.hook_point(value)) for value in (first, second))
-        return self.python_call(operator.is_, tuple(points), kind=bool)
+        return self.python_call(is_one_tensor, tuple(points), kind=bool)
 
     def rebind_chosen(self, variable: Variable, test: ObjectVariable, new: Variable) -> None:
         """Make `variable` name `new` in runs in which `test` is true."""
@@ -231,6 +245,10 @@ class Tracer(ContainerReader):
         if isinstance(data, list | tuple):
             return any(map(self._holds_outer_array, data))
         return isinstance(data, np.ndarray) and self.is_outer(data)
+
+    def tensor_of_list(self, data: Any, dtype: Any, spec: TensorSpec) -> Variable:
+        """The tensor of a list of numbers of the run; `spec` is what it would be for one of them."""
+        return Variable(self, self._tensor_of_arrays(data, TensorSpec((Dim(),), spec.dtype), dtype))
 
     def _tensor_of_arrays(self, data: Any, spec: TensorSpec, dtype: Any) -> Value:
         value = self.new_value("array", spec)

@@ -123,8 +123,13 @@ def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any, trac
         _ensure(parent).views.append(weakref.ref(part))
 
 
-def leave(tracer: Tracer, variable: Variable) -> list[tuple[Variable, Variable, View | None]]:
+def leave(tracer: Tracer, variable: Variable, is_last: bool) -> list[tuple[Variable, Variable, View | None]]:
     """What `variable`, which becomes a Tensor, has to share values with.
+
+    Parameters
+    ----------
+    is_last : bool
+        True if nothing can be written any more in this call.
 
     Returns
     -------
@@ -134,6 +139,9 @@ def leave(tracer: Tracer, variable: Variable) -> list[tuple[Variable, Variable, 
     if sharing_of(variable) is None:
         return []
     steps: list[tuple[Variable, Variable, View | None]] = []
+    if not is_last:
+        # A later write to one of them, which may be the only one that the trace knows then, reaches the other.
+        _materialise_sources(tracer, variable)
     # Behind a relative that is a Tensor nothing is to be done: it was joined to the others when it became one.
     reached: dict[int, tuple[Variable, Variable]] = {id(variable): (variable, variable)}
     joined = {id(variable)}
@@ -153,6 +161,17 @@ def leave(tracer: Tracer, variable: Variable) -> list[tuple[Variable, Variable, 
                 steps.append(_step(nearer, found) or _step(found, nearer) or (nearer, found, None))
                 found = nearer
     return sorted(steps, key=lambda step: step[2] is None)
+
+
+def _materialise_sources(tracer: Tracer, variable: Variable) -> None:
+    """Let what `variable` is a view of, or detached from, become Tensors too."""
+    shared = sharing_of(variable)
+    while shared is not None:
+        sources = [] if shared.view is None else [shared.view.parent]
+        for source in (*sources, *_alive(shared.detached)):
+            if _is_here(tracer, source):
+                tracer.materialise(tracer.bound(source))
+        shared = sharing_of(sources[0]) if sources else None
 
 
 def _step(variable: Variable, parent: Variable) -> tuple[Variable, Variable, View | None] | None:
@@ -286,7 +305,9 @@ def _write_root(tracer: Tracer, variable: Variable, value: Variable, data_only: 
     if tensor is not None:
         _write_outer(tracer, tensor, variable, value, data_only)
     elif data_only:
-        tracer.rebind(variable, replaced(tracer, variable.value, tracer.value_of(value)))
+        old = variable.value
+        tracer.rebind(variable, replaced(tracer, old, tracer.value_of(value)))
+        tracer.rewrite_tensor(old, variable.value, data_only=True)
     else:
         tracer.rebind_version(variable, value)
 

@@ -49,6 +49,8 @@ class StaticInterpreter(HookPoints):
         self.definitions: dict[Value, tuple[Operator, Block]] = {}
         self._blocks: list[Block] = [program.block]
         self._materialised: dict[Value, Value] = {}
+        # Values that have, or may have, become Tensor objects.
+        self.left: set[Value] = set()
         self.hook_points: dict[Value, Value] = {}
         # What the turns being recorded begin with, one set for each loop around.
         self.turn_inputs: list[set[Value]] = []
@@ -274,6 +276,11 @@ class StaticInterpreter(HookPoints):
         if flag == variable.stop_gradient:
             return
         if not flag:
+            defined = self.definitions.get(variable.value)
+            if defined is not None and defined[0].kind == "stop_gradient":
+                # What it was before, with its history.
+                self.rebind(variable, defined[0].inputs[0])
+                return
             leaf = self.make_leaf(variable)
             self.rebind(variable, leaf.value)
             return
@@ -418,6 +425,7 @@ class StaticInterpreter(HookPoints):
             found = self.new_value(f"{value.name}@TENSOR", None, kind=TensorBase)
             found = self.emit("materialise", (value,), (found,)).outputs[0]
             self._materialised[value] = found
+            self.left.add(value)
         return found
 
     def recall(self, value: Value) -> Value:

@@ -15,7 +15,7 @@ def tensors_of_turns(program: Program) -> dict[Value, int]:
 
 def _joins_the_tape(operator: Operator, program: Program) -> bool:
     return (
-        operator.kind == "materialise" and not operator.inputs[0].stop_gradient
+        operator.kind in ("materialise", "rewrite") and not operator.inputs[0].stop_gradient
         and operator.inputs[0] not in program.block.inputs)
 
 
@@ -53,7 +53,8 @@ def _read_by(operator: Operator) -> Iterator[Value]:
         for position, value in enumerate(operator.inputs))
     read, reads_out = operator.op.reads_for(wanted)
     for value, is_read in zip(operator.inputs, read, strict=True):
-        if is_read or not value.is_tensor:
+        # Of what only the run knows the size of, rules may ask for it.
+        if is_read or value.spec is None or not value.spec.is_static:
             yield value
     if reads_out:
         yield from operator.outputs

@@ -71,6 +71,8 @@ KINDS: dict[str, Kind] = {
     "array_of": Kind("t", "o", "the NumPy array of a tensor"),
     "to_array": Kind("o", "t", "a 0-d tensor of a Python number", attrs=("dtype",)),
     "materialise": Kind("t", "o", "the Tensor object of a value: the caller's own, or one made in this run"),
+    "rewrite": Kind("t.o", "o", "lets the Tensor object of a value, if somebody has it, be a version written in place: "
+                    "the version, and where the hooks of both are", effect=True, attrs=("data_only",)),
     "reload": Kind("o", "t", "the values that a Tensor object has now", effect=True),
     "take": Kind("o", "to", "the values of a Tensor object that the run has in a container, and which one it is",
                  effect=True, attrs=("spec",)),

@@ -42,6 +42,14 @@ class HookPoint(HookList):
         self._tensor = weakref.ref(made)
 
 
+def is_one_tensor(first: Any, second: Any) -> bool:
+    """True if two values, given by where their hooks are, are one tensor."""
+    if first is second:
+        return True
+    tensors = [point.tensor if isinstance(point, HookPoint) else point for point in (first, second)]
+    return tensors[0] is not None and tensors[0] is tensors[1]
+
+
 class Missing:
     """What stands for the content of a name that is not bound."""
 

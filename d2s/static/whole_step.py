@@ -68,7 +68,7 @@ def loss_of(program: Program) -> int | None:
     for operator in _inside(before):
         if operator.kind in _REFUSED_BEFORE:
             return None
-        if operator.kind == "materialise" and operator is not made:
+        if operator.kind in ("materialise", "rewrite") and operator is not made:
             value = operator.inputs[0]
             if not value.stop_gradient and value not in outer:
                 return None

@@ -251,6 +251,14 @@ def _materialise(w: FunctionWriter, operator: Operator) -> None:
     w.assign(operator, f"MISSING if {w.name(value)} is None else {made}" if value.maybe_missing else made)
 
 
+def _rewrite(w: FunctionWriter, operator: Operator) -> None:
+    value = operator.inputs[0]
+    number, turn = w.output_numbers.get(value), w.turn_tensors.get(operator.outputs[0])
+    names = ", ".join(map(w.name, operator.inputs))
+    flags = f"{value.stop_gradient}, {operator.attrs['data_only']}"
+    w.assign(operator, f"run.rewrite({names}, {number}, {turn}, {flags})")
+
+
 def _accumulate(w: FunctionWriter, operator: Operator) -> None:
     name = w.name(operator.inputs[0])
     guard = "" if operator.attrs["certain"] else f"if {name} is not None: "
@@ -340,6 +348,7 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "py_layer_backward": _py_layer_backward,
     "backward": _backward,
     "reload": _plain("{0}.data"),
+    "rewrite": _rewrite,
     "take": _take,
     "take_all": _take_all,
     "return": _return,

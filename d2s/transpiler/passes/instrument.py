@@ -86,6 +86,13 @@ class _Tests(Visitor):
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
+        # The functions that stand for tests of loops, as they were defined last.
+        self.tests: dict[str, Node] = {}
+
+    def visit_FunctionDef(self, node: Node) -> None:
+        if is_generated(node) and isinstance(node.body[-1], gast.Return):
+            self.tests[node.name] = node.body[-1].value
+        self.generic_visit(node)
 
     def operator_of(self, node: Node) -> str | None:
         if isinstance(node, gast.Call) and is_generated(node) and isinstance(node.func, gast.Name):
@@ -103,6 +110,8 @@ class _Tests(Visitor):
     def asked(self, test: Node) -> None:
         if isinstance(test, gast.Lambda) and is_generated(test):
             self.asked(test.body)
+        if isinstance(test, gast.Name) and test.id in self.tests:
+            self.asked(self.tests[test.id])
         operator = self.operator_of(test)
         asked = self.ASKED.get(operator or "")
         if asked is not None:
