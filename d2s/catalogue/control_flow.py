@@ -221,10 +221,21 @@ KINDS = (
     syntax(
         "U21",
         "A loop whose variables change their kind",
-        cause="A loop on a tensor carries its variables from turn to turn: tensors, numbers, and None that becomes a "
-        "tensor. Lists that grow, texts and other objects that change cannot be carried.",
-        fix="Give every variable one kind of value in all turns; collect in a tensor with `concat`.",
+        cause="A loop on a tensor carries its variables from turn to turn: tensors, numbers, lists, and None that "
+        "becomes a tensor. Dicts that get new keys, texts and other objects that change cannot be carried.",
+        fix="Give every variable one kind of value in all turns; collect in a list.",
         example="""
+            @paddle.jit.to_static
+            def halves(x):
+                seen = {}
+                while x.sum() > 1:
+                    x = x / 2
+                    seen[len(seen)] = x
+                return seen
+
+            halves(paddle.to_tensor([8.0]))
+        """,
+        fixed="""
             @paddle.jit.to_static
             def halves(x):
                 seen = []
@@ -235,16 +246,63 @@ KINDS = (
 
             halves(paddle.to_tensor([8.0]))
         """,
+    ),
+    syntax(
+        "U27",
+        "What a hook may have changed during backward",
+        cause="A hook runs when `backward()` is called inside of a static function, in the middle of the Program. A "
+        "dict, set or object that its code may change is not known after that.",
+        fix="Use it before `backward()`, let the hook write to a list, or call `backward()` outside.",
+        example="""
+            @paddle.jit.to_static
+            def f(x):
+                seen = {}
+                x.register_hook(lambda g: seen.update(g=g))
+                (x * x).sum().backward()
+                return seen["g"]
+
+            f(paddle.to_tensor([1.0], stop_gradient=False))
+        """,
         fixed="""
             @paddle.jit.to_static
-            def halves(x):
-                seen = paddle.zeros([0])
+            def f(x):
+                seen = []
+                x.register_hook(lambda g: seen.append(g))
+                (x * x).sum().backward()
+                return seen[0]
+
+            f(paddle.to_tensor([1.0], stop_gradient=False))
+        """,
+    ),
+    syntax(
+        "U26",
+        "All elements of a list that a loop has filled",
+        cause="How long a list is that a loop on a tensor fills is known only when the Program runs. It can be looped "
+        "over, indexed, stacked, changed and returned; it cannot be unpacked, nor spread out in a call or in a "
+        "comprehension.",
+        fix="Loop over it with `for`, or take single elements.",
+        example="""
+            @paddle.jit.to_static
+            def first_two(x):
+                seen = []
                 while x.sum() > 1:
                     x = x / 2
-                    seen = paddle.concat([seen, x])
-                return seen
+                    seen.append(x)
+                first, second = seen
+                return first + second
 
-            halves(paddle.to_tensor([8.0]))
+            first_two(paddle.to_tensor([4.0]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def first_two(x):
+                seen = []
+                while x.sum() > 1:
+                    x = x / 2
+                    seen.append(x)
+                return seen[0] + seen[1]
+
+            first_two(paddle.to_tensor([4.0]))
         """,
     ),
     syntax(

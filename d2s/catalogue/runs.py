@@ -228,4 +228,56 @@ KINDS = (
             layer(paddle.ones([1]))
         """,
     ),
+    execution(
+        "X10",
+        "A tensor that a hook has written to",
+        cause="`backward()` was called inside of a static function, and a hook wrote to a tensor that this function "
+        "has made, or set its `stop_gradient`. The lines after it would go on with the value before.",
+        fix="Let the hook return what it computes, or call `backward()` outside.",
+        example="""
+            @paddle.jit.to_static
+            def f(x):
+                total = paddle.zeros([1])
+                x.register_hook(lambda g: (total.add_(g), None)[1])
+                (x * x).sum().backward()
+                return total * 1
+
+            f(paddle.to_tensor([1.0], stop_gradient=False))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x):
+                total = paddle.zeros([1])
+                x.register_hook(lambda g: (total.add_(g), None)[1])
+                return (x * x).sum(), total
+
+            loss, total = f(paddle.to_tensor([1.0], stop_gradient=False))
+            loss.backward()
+        """,
+    ),
+    execution(
+        "X11",
+        "A list that holds something else",
+        cause="What is read of a list that a loop on a tensor fills has the dtype and shape that all elements had "
+        "which the traced code has put into it. A function that is not traced has put something else there.",
+        fix="Put the same kind of tensor into the list everywhere.",
+        example="""
+            outside = []
+
+            @paddle.jit.not_to_static
+            def change():
+                outside[0][0] = paddle.ones([2, 2])
+
+            @paddle.jit.to_static
+            def f(x):
+                found = []
+                outside.append(found)
+                for _ in range(paddle.to_tensor(2)):
+                    found.append(x)
+                change()
+                return found[0] * x
+
+            f(paddle.ones([1]))
+        """,
+    ),
 )

@@ -195,6 +195,8 @@ class InteriorNode:
         self.check_usable()
         if self.hooks is not None:
             self.run_hooks(walk, grads)
+            # A hook may have written to what the rule is about to read.
+            self.check_usable()
         if walk.captured is not None:
             for index, grad in enumerate(grads):
                 walk.capture((self, index), grad)

@@ -70,7 +70,7 @@ def _checked(thing: Any, spec: TensorSpec) -> Tensor:
         raise ExecutionError(
             f"a list holds {_said(thing)} where all that was put into it while the function was traced are tensors "
             f"{spec}", advice="Put the same kind of tensor into the list everywhere, or keep the function eager.",
-            kind="X12",
+            kind="X11",
         )
     return thing
 
@@ -221,6 +221,9 @@ class CallNode(InteriorNode):
                 self.given += 1
                 self.specs[number] = spec_of(array)  # type: ignore[index]
                 self._take_hooks(number, new)
+            if tensor._node is not None:
+                # `.grad` goes on showing what is kept of the version that is replaced.
+                tensor._node.show_retained(tensor._index, self, index)
             become(tensor, array, self, index, False, data_only)
             self.made[index] = weakref.ref(tensor)
         _name(new, tensor)
@@ -368,7 +371,6 @@ class CallNode(InteriorNode):
         super().release()
         skeletons = self.compiled.skeletons
         self.saved = () if skeletons is None else skeletons.of(self.saved)
-        self.made = {}
 
     def take_saved(self, retain: bool, visited: frozenset[Any], reached: tuple[int, ...]) -> Any:
         """The saved values; without `retain`, if nothing can be left to visit, this run does not hold them any more."""

@@ -418,8 +418,8 @@ class _Path:
 
 
 _FOLLOW: dict[str, Any] = {
-    "take": _Path._take,
-    "take_all": _Path._take_all,
+    "taken": _Path._take,
+    "taken_all": _Path._take_all,
     "materialise": _Path._materialise,
     "rewrite": _Path._materialise,
     "hook_point": _Path._hook_point,

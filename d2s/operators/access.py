@@ -20,6 +20,7 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
+from d2s.operators.heap import fields_of
 from d2s.operators.policy import is_convertible, is_of_user
 from d2s.operators.sources import Attribute, Constant, Source
 from d2s.operators.tracer import Tracer
@@ -32,8 +33,10 @@ def attr(tracer: Tracer, value: Any, name: str) -> Any:
         return _variable_attribute(tracer, value, name)
     if isinstance(value, TensorBase):
         return _variable_attribute(tracer, tracer.lift(value), name)
+    if id(value) in tracer.touched and name in fields_of(value):
+        tracer.check_untouched(value)
     if tracer.pending:
-        pending = tracer.pending.get((id(value), "attr", name))
+        pending = tracer.stored((id(value), "attr", name), getattr, value, name)
         if pending is not None:
             return pending[0]
     if isinstance(value, ModuleType):

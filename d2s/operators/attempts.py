@@ -31,7 +31,7 @@ def may_raise(kind: str, op: Op | None, attrs: dict[str, Any]) -> bool:
     if op is not None:
         return op.name in _INDEXING and next(values_in(attrs), None) is not None
     if kind != "python":
-        return kind == "check_bound"
+        return kind in ("check_bound", "backward")
     function = attrs["call"][0]
     if isinstance(function, BuiltinMethodType) and isinstance(function.__self__, list | dict | set):
         return function.__name__ not in _SAFE_METHODS

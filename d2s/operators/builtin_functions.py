@@ -64,6 +64,7 @@ def _type(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
 def _len(tracer: Tracer, thing: Any) -> Any:
     if isinstance(thing, Variable) and thing.spec.shape and not isinstance(thing.spec.shape[0], int):
         return thing.shape[0]
+    tracer.check_untouched(thing)
     if isinstance(thing, ObjectVariable) or is_open(thing) or id(thing) in tracer.dirty:
         return tracer.python_call(len, (thing,), kind=int, effect=True)
     method = None if isinstance(thing, TensorBase) else access.special(tracer, thing, "__len__")
@@ -100,6 +101,8 @@ def _range(tracer: Tracer, *args: Any) -> Any:
 
 def _number(kind: type) -> Callable[..., Any]:
     def convert(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        if kind is bool and len(args) == 1:
+            args = (native.truth(tracer, args[0]),)
         if len(args) == 1 and is_symbol(symbol_of(tracer, args[0])):
             thing = symbol_of(tracer, args[0])
             if isinstance(thing, Variable):

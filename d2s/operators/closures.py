@@ -140,7 +140,7 @@ class Lowering:
         code, names = (mark[1].code, mark[1].freevars) if mark else (function.__code__, function.__code__.co_freevars)
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         fresh = [cells[name] for name in names if id(cells[name]) not in outside]
-        closure = tuple(cells[name] if id(cells[name]) in outside else self._cell(cells[name]) for name in names)
+        closure = tuple(cells[name] if id(cells[name]) in outside else self.cell(cells[name]) for name in names)
         defaults = self(function.__defaults__) if function.__defaults__ else None
         named = tuple((name, self(value)) for name, value in (function.__kwdefaults__ or {}).items())
         value = self._call(
@@ -151,13 +151,16 @@ class Lowering:
             self._fill(self.made[id(cell)])
         return value
 
-    def _cell(self, cell: CellType) -> Value:
+    def cell(self, cell: CellType) -> Value:
+        """The cell that the run has in place of one of the trace."""
         known = self._known(cell)
         if known is None:
             known = self._make(cell, _new_cell)
         return known.value
 
     def _method(self, method: MethodType) -> Any:
+        if isinstance(method.__self__, Variable):
+            return self._call(getattr, self(method.__self__), method.__func__.__name__)
         owner, function = self(method.__self__), self(method.__func__)
         if owner is method.__self__ and function is method.__func__:
             return method
@@ -277,6 +280,12 @@ class Lowering:
         if isinstance(content, Variable) and content.value.maybe_missing:
             return self.tracer.materialise(content.value)
         return content.value if isinstance(content, ObjectVariable) else self(content)
+
+    def refresh(self) -> None:
+        """Before code that is not traced runs: what it can see in cells, containers and objects is what they hold."""
+        for made in list(self.made.values()):
+            if not isinstance(made.thing, FunctionType) and self.tracer.in_scope(made.value):
+                self._fill(made)
 
     def settle(self, blocks: list[Block]) -> None:
         """At the end of blocks: objects that belong to them get what they hold at last."""

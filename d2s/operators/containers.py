@@ -13,6 +13,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.guards import Guard
 from d2s.operators.outside import OutsideReader
+from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Item, Source
 from d2s.static.program import Program
@@ -34,6 +35,8 @@ class ContainerReader(OutsideReader):
     ) -> None:
         super().__init__(program, numbers, sizes)
         self.pending: dict[tuple[int, str, Any], Any] = {}
+        # When, in epochs, each was stored.
+        self._stored_at: dict[Any, int] = {}
         self._viewed: dict[int, list[weakref.ref[Any]]] = {}
         # Objects whose `__dict__` was looked at, by their own identity and by that of the dict.
         self._tables: dict[int, Any] = {}
@@ -106,7 +109,31 @@ class ContainerReader(OutsideReader):
         """What this trace has stored at ``thing[key]``, as (value, thing); None if nothing that is known now."""
         if not self.pending or isinstance(key, list | dict | set):
             return None
-        return self.pending.get((id(thing), "item", _key_of(key)))
+        return self.stored((id(thing), "item", _key_of(key)), operator.getitem, thing, key)
+
+    def note_stored(self, place: Any, value: Any, thing: Any) -> None:
+        """Take note of what the trace has stored at a place."""
+        self.pending[place] = (value, thing)
+        self._stored_at[place] = self.epoch
+
+    def note_deleted(self, place: Any, mark: Any, thing: Any) -> None:
+        """Take note that the trace has deleted what is at a place; `mark` stands for that."""
+        self.pending[place] = (mark, thing)
+        self._stored_at.pop(place, None)
+
+    def stored(self, place: Any, *again: Any) -> Any:
+        """What the trace has stored at a place, as (value, thing), or None; checked in the run, by a function and its
+        arguments that read it, if something may have changed it since."""
+        found = self.pending.get(place)
+        if (
+            found is not None and self.may_have_changed and place in self._stored_at
+            and self._stored_at[place] < self.epoch
+        ):
+            self._stored_at[place] = self.epoch
+            value = found[0]
+            expected = value if isinstance(value, TensorBase | ObjectVariable) else Expected(value)
+            self.effect(check_unchanged, again[0], again[1:], expected, f"what was stored at {place[2]!r}")
+        return found
 
     def is_later(self, thing: Any, kind: str, key: Any) -> bool:
         """True if what `thing` holds at `key` is known only when the Program runs."""
@@ -116,7 +143,7 @@ class ContainerReader(OutsideReader):
         """``target.name = value`` on an older object."""
         self._refuse_change_of_viewed(target)
         self.effect(setattr, target, name, value)
-        self.pending[(id(target), "attr", name)] = (value, target)
+        self.note_stored((id(target), "attr", name), value, target)
 
     def store_item(self, target: Any, key: Any, value: Any) -> None:
         """``target[key] = value`` on an older container."""
@@ -128,7 +155,7 @@ class ContainerReader(OutsideReader):
         others = [place[2] for place in self.pending if place[:2] == (id(target), "item")]
         if not all(type(other) is str if isinstance(key, str) else type(other) is tuple for other in others):
             self.changed(target)
-        self.pending[(id(target), "item", _key_of(key))] = (value, target)
+        self.note_stored((id(target), "item", _key_of(key)), value, target)
         self.dirty[id(target)] = target
 
     def changed(self, thing: Any) -> None:

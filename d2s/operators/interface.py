@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from types import FunctionType
@@ -12,6 +13,7 @@ from d2s.operators.control_flow import is_symbol
 from d2s.operators.converted import mark_nested
 from d2s.operators.names import Names
 from d2s.operators.tracer import current_tracer
+from d2s.static.runtime import content_of_cell
 from d2s.static.variable import ObjectVariable, Variable
 from d2s.transpiler.interface import PythonOperators, format_value
 from d2s.transpiler.nested import NestedFunction
@@ -152,7 +154,7 @@ class TraceOperators(PythonOperators):
         if tracer is None:
             return value()
         namespace = self._names.fn.__globals__
-        pending = tracer.pending.get((id(namespace), "item", name))
+        pending = tracer.stored((id(namespace), "item", name), operator.getitem, namespace, name)
         if pending is not None:
             return self._names.pending_global(name, pending[0])
         return self._names.load_global(tracer, name, value())
@@ -162,7 +164,7 @@ class TraceOperators(PythonOperators):
         if tracer is None:
             return value()
         cell = self._names.cells[name]
-        pending = tracer.pending.get((id(cell), "cell", name))
+        pending = tracer.stored((id(cell), "cell", name), content_of_cell, cell)
         if pending is not None:
             return self._names.pending_free(name, pending[0])
         return self._names.load_free(tracer, name, value())

@@ -25,6 +25,7 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
         return target[_index(tracer, index)]
     if isinstance(value, ObjectVariable):
         return value[index]
+    tracer.check_untouched(value)
     if is_open(value):
         return open_lists.item(tracer, value, index)
     getter = special(tracer, value, "__getitem__")
@@ -152,6 +153,7 @@ def _is_changed_in_place(target: Any, name: str) -> bool:
 
 def contains(tracer: Tracer, container: Any, element: Any) -> Any:
     """``element in container``."""
+    tracer.check_untouched(container)
     later = isinstance(container, ObjectVariable) or is_open(container) or id(container) in tracer.dirty
     if later or _holds_symbol(element):
         return tracer.python_call(operator.contains, (container, element), kind=bool, effect=True)

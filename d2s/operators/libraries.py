@@ -109,6 +109,7 @@ def _call_bound_builtin(
     """A method of a built-in type."""
     from d2s.operators import open_lists
 
+    tracer.check_untouched(owner)
     if is_open(owner):
         return open_lists.call_method(tracer, func, owner, args, kwargs)
     if type(owner) is list and name in _TAKE_WHOLE and args and is_open(args[0]):
@@ -247,6 +248,7 @@ def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
     else:
         given = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, list | dict | set | deque)]
         made = [arg for arg in given if not tracer.is_outer(arg)]
+        tracer.lowering.refresh()
         before = [tracer.python_call(contents_of, (arg,), effect=True) for arg in made]
         result = run_later(tracer, func, args, kwargs)
         for arg, content in zip(made, before, strict=True):

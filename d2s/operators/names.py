@@ -10,6 +10,7 @@ from typing import Any
 from d2s.operators.guards import Guard, is_empty
 from d2s.operators.sources import Cell, Constant, Global
 from d2s.operators.tracer import Tracer
+from d2s.static.runtime import content_of_cell
 
 _BUILTINS: dict[str, Any] = vars(builtins)
 
@@ -35,7 +36,7 @@ class Names:
     def load_global(self, tracer: Tracer, name: str, value: Any) -> Any:
         namespace = self.fn.__globals__
         if tracer.pending:
-            pending = tracer.pending.get((id(namespace), "item", name))
+            pending = tracer.stored((id(namespace), "item", name), operator.getitem, namespace, name)
             if pending is not None:
                 return self.pending_global(name, pending[0])
         if name in namespace:
@@ -52,7 +53,7 @@ class Names:
         cell = self.cells[name]
         tracer.outside_cells.setdefault(id(cell), cell)
         if tracer.pending:
-            pending = tracer.pending.get((id(cell), "cell", name))
+            pending = tracer.stored((id(cell), "cell", name), content_of_cell, cell)
             if pending is not None:
                 return self.pending_free(name, pending[0])
         if tracer.is_later(cell, "cell", name):
@@ -63,12 +64,12 @@ class Names:
         namespace = self.fn.__globals__
         tracer.remember(namespace, Constant(namespace))
         tracer.effect(operator.setitem, namespace, name, value)
-        tracer.pending[(id(namespace), "item", name)] = (value, namespace)
+        tracer.note_stored((id(namespace), "item", name), value, namespace)
 
     def store_free(self, tracer: Tracer, name: str, value: Any) -> None:
         cell = self.cells[name]
         tracer.effect(setattr, cell, "cell_contents", value)
-        tracer.pending[(id(cell), "cell", name)] = (value, cell)
+        tracer.note_stored((id(cell), "cell", name), value, cell)
 
     def pending_global(self, name: str, held: Any) -> Any:
         """What the trace has stored in a global, or NameError if it has deleted it."""
@@ -98,7 +99,7 @@ class Names:
             raise NameError(f"name {name!r} is not defined", name=name)
         tracer.remember(namespace, Constant(namespace))
         tracer.effect(operator.delitem, namespace, name)
-        tracer.pending[key] = (_GONE, namespace)
+        tracer.note_deleted(key, _GONE, namespace)
 
     def delete_free(self, tracer: Tracer, name: str) -> None:
         cell = self.cells[name]
@@ -111,4 +112,4 @@ class Names:
         else:
             tracer.guards.add(Guard(Constant(cell), "not is_empty({v})", (), f"a value of {name}"))
         tracer.effect(delattr, cell, "cell_contents")
-        tracer.pending[key] = (_GONE, cell)
+        tracer.note_deleted(key, _GONE, cell)

@@ -35,6 +35,8 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     if isinstance(left, Variable) and isinstance(right, Variable | float | int):
         return getattr(operator, name)(left, right)
     left, right = _operand(tracer, left), _operand(tracer, right)
+    for side in (left, right):
+        tracer.check_untouched(side)
     if is_open(left) or is_open(right):
         from d2s.operators import open_lists
 
@@ -192,6 +194,7 @@ def _holds_older_objects(tracer: Tracer, tree: Any, asks_types: bool) -> bool:
 def truth(tracer: Tracer, value: Any) -> Any:
     """What Python makes of ``bool(value)`` where it decides a branch: an older container is guarded by its length."""
     if isinstance(value, CONTAINERS):
+        tracer.check_untouched(value)
         if id(value) in tracer.dirty or is_open(value):
             return tracer.python_call(bool, (value,), kind=bool, effect=True)
         tracer.guard_length(value)

@@ -47,6 +47,11 @@ def open_list(tracer: Tracer, thing: list[Any]) -> None:
     thing[:] = [OpenItems(tracer, thing, elements)]
 
 
+def forget_elements(thing: list[Any]) -> None:
+    """Take note that others may have put anything into a list of the run."""
+    elements_of(thing).form = ObjectForm(None)
+
+
 def _form_of(tracer: Tracer, part: Any) -> Form:
     found = carried.form_of(tracer, part, lambda variable: variable.value)
     if isinstance(found, SameForm) and type(found.value) in carried.NUMBERS:
@@ -351,6 +356,6 @@ def are_given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 __all__ = [
-    "Parts", "are_given", "augmented", "binary", "call_method", "call_own", "copied", "is_open", "item", "open_list",
-    "parts_of", "smallest", "store_item", "take_all",
+    "Parts", "are_given", "augmented", "binary", "call_method", "call_own", "copied", "forget_elements", "is_open",
+    "item", "open_list", "parts_of", "smallest", "store_item", "take_all",
 ]

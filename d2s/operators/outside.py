@@ -293,6 +293,11 @@ class OutsideReader(PathRecorder):
         """Note that what was just recorded may write to tensors from outside."""
         self.epoch += 1
 
+    @property
+    def may_have_changed(self) -> bool:
+        """True if something has run that may have changed anything outside."""
+        return _ANYTHING in self.dirty
+
     def anything_may_change(self) -> None:
         """Note that what was just recorded may change anything outside."""
         self.tensors_may_change()

@@ -33,6 +33,7 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     iterable = symbol_of(tracer, iterable)
     if is_symbol(iterable) or isinstance(iterable, SymbolicRange | Parts):
         return iterable
+    tracer.check_untouched(iterable)
     if is_open(iterable):
         return Parts(tracer, iterable)
     native.refuse_outer_iterator(tracer, iterable)

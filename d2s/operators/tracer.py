@@ -7,7 +7,6 @@ effects.  Decisions that Python needs are followed both ways (`recorder`).
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -56,6 +55,9 @@ class Tracer(ContainerReader):
         self.retaining: set[Value] = set()
         # Values read from them: what else they are is not known.
         self.taken_values: set[Value] = set()
+        # The hooks that the traced code has registered, and what they may have changed in a `backward` inside of it.
+        self.hooks: list[Any] = []
+        self.touched: dict[int, Any] = {}
         self.lowering = Lowering(self)
         self.outer_frames = len(user_frames())
         self.grad_mode = state.grad_enabled
@@ -71,6 +73,8 @@ class Tracer(ContainerReader):
     def method_call(self, variable: Variable, name: str, *args: Any) -> Any:
         if name == "retain_grads":
             self.retaining.add(variable.value)
+        if name == "_register_backward_hook":
+            self.hooks.extend(args)
         if name != "backward":
             return super().method_call(variable, name, *args)
         if self.in_loop:
@@ -79,9 +83,28 @@ class Tracer(ContainerReader):
                 user_location(), "Call it after the loop, or loop outside the static function.",
                 kind="U02",
             )
+        from d2s.operators.hook_effects import Watch
+
+        self.lowering.refresh()
+        watch = Watch(self, self.hooks)
         self.emit("backward", (), (), {"call": (self.lower(variable), *map(self.lower, args))}, effect=True)
-        self.tensors_may_change()
+        watch.finish()
+        self.anything_may_change()
         return None
+
+    def registration(self, variable: Variable, hook: Any) -> Value:
+        self.hooks.append(hook)
+        return super().registration(variable, hook)
+
+    def check_untouched(self, thing: Any) -> None:
+        """Refuse to read what a hook may have changed in the run."""
+        if id(thing) in self.touched:
+            raise UnsupportedSyntaxError(
+                f"a {type(thing).__name__} that a hook may have changed during backward() is used after it in the "
+                "same call", user_location(), "Use it before, let the hook write to a list, or call backward() "
+                "outside of the static function.",
+                kind="U27",
+            )
 
     def assign_version(self, variable: Variable, new: Variable) -> None:
         views.assign(self, variable, new)
@@ -94,7 +117,6 @@ class Tracer(ContainerReader):
         self.rewrite_tensor(old.value, new.value)
         if old.value in self.retaining:
             self.retaining.add(variable.value)
-            self.python_call(show_retained, (old, variable), effect=True)
 
     def rewrite_tensor(self, old: Value, new: Value, data_only: bool = False) -> None:
         """Let the Tensor object of `old`, if the run has made one, be `new`, which was written over it."""
@@ -190,7 +212,7 @@ class Tracer(ContainerReader):
         """The values of a Tensor that the run has in a container, with its history."""
         made = self.new_value("element", spec, stop_gradient)
         reference = self.new_value("place", None)
-        made = self.emit("take", (thing.value,), (made, reference), {"spec": spec}, effect=True).outputs[0]
+        made = self.emit("taken", (thing.value,), (made, reference), {"spec": spec}, effect=True).outputs[0]
         self._materialised[made] = self.hook_points[made] = thing.value
         self.taken_values.add(made)
         return Variable(self, made)
@@ -202,7 +224,7 @@ class Tracer(ContainerReader):
         stops = stop_gradient or not state.grad_enabled or not is_floating(spec.dtype)
         made, references = self.new_value(op.name, spec, stops), self.new_value("places", None)
         given = {"op": op, "attrs": attrs}
-        made = self.emit("take_all", (self.lower(things),), (made, references), given, effect=True).outputs[0]
+        made = self.emit("taken_all", (self.lower(things),), (made, references), given, effect=True).outputs[0]
         return Variable(self, made)
 
     # --- tensors of numbers and arrays ---------------------------------------------------------------------------

@@ -330,6 +330,9 @@ class Backward:
         self.visited.add(operator)
         self.check_unwritten(operator)
         found = self.all_hooked(operator, grads)
+        if any(out in self.hook_points or out in self.output_numbers for out in operator.outputs):
+            # A hook may have written to what the rule is about to read.
+            self.check_unwritten(operator)
         if operator.kind == "leaf":
             leaf = found[0]
             assert leaf is not None
@@ -405,7 +408,7 @@ class Backward:
         """Let the run raise, before any hook, if a rule reads a value that has been written over since."""
         if operator.op is None:
             return
-        for value in self.read_by(operator):
+        for value in dict.fromkeys(self.read_by(operator)):
             if self.writes.over(operator, value):
                 assert value.spec is not None
                 shape = tuple(map(str, value.spec.shape))
@@ -507,6 +510,9 @@ class Backward:
             if len(operator.outputs) == 1 or value.stop_gradient:
                 return None
             g = Gradient(self.zeros_like(value).value)
+        elif len(operator.outputs) > 1 and not g.certain and not value.stop_gradient:
+            # The same, if that is so in this run.
+            g = Gradient(self.or_zeros(g, value).value)
         out = self.record.new_value(g.value.name, value.spec)
         inputs = (g.value,) if point is None else (g.value, point)
         attrs = {"output": number, "name": value.name}

@@ -142,7 +142,7 @@ class Compiled:
         # True if some result of a run can be differentiated.
         self.is_differentiable = bool(self.reachable or self.turn_tensors)
         # True if the history of values is known to the run only.
-        takes = any(operator.kind in ("take", "take_all") for operator in program.all_operators())
+        takes = any(operator.kind in ("taken", "taken_all") for operator in program.all_operators())
         if self.is_differentiable:
             plan = append_backward(program, self.edges, () if takes else self.reachable, tensors=self.tensors)
             if self.turn_tensors or takes:

@@ -39,9 +39,9 @@ def needed_by_tape(program: Program) -> set[Value]:
         if operator.op is not None:
             if not all(out.stop_gradient for out in operator.outputs):
                 found.update(_read_by(operator))
-        elif operator.kind in ("leaf", "py_layer", "hook_point", "take", "take_all"):
+        elif operator.kind in ("leaf", "py_layer", "hook_point", "taken", "taken_all"):
             found.update(value for value in operator.outputs if not value.is_tensor)
-        if operator.kind == "take_all":
+        if operator.kind == "taken_all":
             found.add(operator.outputs[0])
     return {value for value in found if not value.is_constant}
 

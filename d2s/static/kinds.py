@@ -74,9 +74,9 @@ KINDS: dict[str, Kind] = {
     "rewrite": Kind("t.o", "o", "lets the Tensor object of a value, if somebody has it, be a version written in place: "
                     "the version, and where the hooks of both are", effect=True, attrs=("data_only",)),
     "reload": Kind("o", "t", "the values that a Tensor object has now", effect=True),
-    "take": Kind("o", "to", "the values of a Tensor object that the run has in a container, and which one it is",
+    "taken": Kind("o", "to", "the values of a Tensor object that the run has in a container, and which one it is",
                  effect=True, attrs=("spec",)),
-    "take_all": Kind("o", "to", "what an op makes of all Tensor objects in a list, and which these are", effect=True,
+    "taken_all": Kind("o", "to", "what an op makes of all Tensor objects in a list, and which these are", effect=True,
                      attrs=("op", "attrs")),
     # Gradients that start, stop or are looked at.
     "leaf": Kind("t", "to", "a leaf made in this run, and its Tensor", effect=True, alike=0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,28 @@ def raise_again(error: BaseException) -> None:
     again.__cause__, again.__context__ = error.__cause__, error.__context__
     again.__suppress_context__ = error.__suppress_context__
     raise again.with_traceback(error.__traceback__)
+
+
+def states_of(*tensors: Any) -> tuple[Any, ...]:
+    """What tells whether tensors have been written to, or stop gradients."""
+    return tuple((tensor.version, tensor.stop_gradient) for tensor in tensors)
+
+
+def check_states(before: tuple[Any, ...], *tensors: Any) -> None:
+    """Refuse that a hook has changed a tensor of which the trace knows what it is."""
+    for was, tensor, now in zip(before, tensors, states_of(*tensors), strict=True):
+        if was != now:
+            raise ExecutionError(
+                "a hook has written to a tensor, or set its stop_gradient, during backward() in the static function "
+                f"that has made it: shape {list(tensor.shape)}",
+                advice="Let the hook return what it computes, or call backward() outside of the static function.",
+                kind="X10",
+            )
+
+
+def content_of_cell(cell: CellType) -> Any:
+    """What a variable of a function around holds now."""
+    return cell.cell_contents
 
 
 def contents_of(container: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from d2s.static.program import Block, Operator, Program, Value
 
-_KINDS = ("cond", "while", "leaf", "py_layer", "take", "take_all")
+_KINDS = ("cond", "while", "leaf", "py_layer", "taken", "taken_all")
 
 # What becomes of something that a run has kept.
 _Rule = Callable[[Any], Any]
@@ -71,7 +71,7 @@ class Skeletons:
         if operator.kind == "while":
             body = operator.blocks[1]
             return operator.record, lambda turns: [self._reduce(body, turn) for turn in turns]
-        if operator.kind in ("take", "take_all"):
+        if operator.kind in ("taken", "taken_all"):
             return operator.outputs[1], lambda reference: reference
         if operator.kind == "leaf":
             # Its gradient stays with it.

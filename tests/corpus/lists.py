@@ -96,7 +96,7 @@ def list_enum(x, n):
         t = t + h * i
     for h in reversed(seen):
         t = t * h
-    for a, b in zip(seen, seen[1:]):
+    for a, b in zip(seen, seen[1:]):  # noqa: RUF007
         t = t + a * b
     return t
 
@@ -106,7 +106,7 @@ def list_rebinding(x, n):
     seen = []
     for i in range(n):
         x = x * 1.5
-        seen = seen + [x]
+        seen = seen + [x]  # noqa: RUF005
     return d2s.concat(seen)
 
 
@@ -404,7 +404,7 @@ def list_inner_fn(x, n):
 
     def add(i):
         nonlocal seen
-        seen = seen + [x * i]
+        seen = seen + [x * i]  # noqa: RUF005
         return len(seen)
 
     k = 0

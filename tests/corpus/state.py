@@ -54,7 +54,7 @@ def list_returned_from_a_tensor_loop(x, n):
     return parts
 
 
-@refused
+@program
 def list_of_numbers_from_a_tensor_loop(x, n):
     numbers = []
     for i in range(n):

@@ -45,7 +45,9 @@ CONSTRUCTS: dict[str, str] = {
         loops.changing_dtype constructs.shape_changes_until_a_tensor_stops_it constructs.while_that_halves_the_shape""",
     "lists in loops": """
         state.append_in_a_python_loop state.append_in_a_branch state.append_in_a_tensor_loop state.pop_in_a_branch
-        state.list_returned_from_a_tensor_loop idioms.list_slices_and_methods idioms.while_on_list""",
+        state.list_returned_from_a_tensor_loop state.list_of_numbers_from_a_tensor_loop
+        idioms.list_slices_and_methods idioms.while_on_list lists.list_index lists.list_pops lists.list_slices
+        lists.list_stack_after lists.list_nested lists.list_rebinding lists.list_queue""",
     "dict, set, attribute, item writes, also through helpers": """
         state.dict_changed_in_a_branch state.attribute_changed_in_a_branch state.item_set_in_a_tensor_loop
         state.changed_through_a_helper state.changed_through_an_alias idioms.state_in_a_dict_through_a_helper

@@ -167,17 +167,6 @@ def recursion_that_ends_on_a_tensor(stage):
     stage(stage.static(f), x(), d2s.to_tensor(2))
 
 
-@refused("a list that grows in a tensor loop has no length known while tracing")
-def list_grown_in_a_tensor_loop(stage):
-    def f(z, n):
-        parts = []
-        for i in range(n):
-            parts.append(z * i)
-        return parts
-
-    stage(stage.static(f), x(), d2s.to_tensor(2))
-
-
 @refused("backward in each turn of a tensor loop")
 def backward_in_a_tensor_loop(stage):
     weight = x()

@@ -1,0 +1,233 @@
+"""What hooks do while a backward inside of a static function runs is seen by the lines after it, or refused there."""
+
+from __future__ import annotations
+
+import pytest
+
+import d2s
+from d2s.errors import ExecutionError, GradientError, UnsupportedSyntaxError
+
+MODES = {"eager": lambda function: function, "static": d2s.to_static}
+both_modes = pytest.mark.parametrize("convert", MODES.values(), ids=MODES)
+
+
+def leaf(*values):
+    return d2s.to_tensor(list(values), stop_gradient=False)
+
+
+@both_modes
+def test_variables_and_lists(convert):
+    def f(x):
+        n, seen = 0, []
+
+        def hook(g):
+            nonlocal n
+            n += 2
+            seen.append(g)
+            return g * g + 1
+
+        x.register_hook(hook)
+        y = x * x
+        y.register_hook(lambda g: seen.append(g * 2))
+        y.sum().backward()
+        return n * x, n + 1, len(seen), seen
+
+    f = convert(f)
+    for value in (2.0, -1.0):
+        scaled, n, count, seen = f(x := leaf(value))
+        assert (scaled.item(), n, count) == (2 * value, 3, 2)
+        assert [g.item() for g in seen] == [2.0, 2 * value]
+        assert x.grad.item() == 4 * value * value + 1
+
+
+@both_modes
+def test_a_name_that_is_assigned_after_its_hook(convert):
+    def f(x):
+        y = x * x
+        y.register_hook(lambda g: seen.append(g))
+        seen = []
+        y.sum().backward()
+        return len(seen)
+
+    assert convert(f)(leaf(1.0)) == 1
+
+
+@both_modes
+def test_reduce_hooks(convert):
+    def f(x):
+        n = 0
+
+        def hook():
+            nonlocal n
+            n = n + 7
+
+        x._register_backward_hook(hook)
+        (x * x).sum().backward()
+        return x * n
+
+    assert convert(f)(leaf(2.0)).item() == 14.0
+
+
+def test_what_was_stored_outside_is_checked():
+    out = {}
+
+    @d2s.to_static
+    def f(x, writes):
+        def hook(g):
+            if writes:
+                out["k"] = g
+
+        x.register_hook(hook)
+        out["k"] = x * 3
+        (x * x).sum().backward()
+        return out["k"] * 2
+
+    assert f(leaf(2.0), False).item() == 12.0
+    with pytest.raises(ExecutionError, match="was changed by a call that is not traced") as caught:
+        f(leaf(2.0), True)
+    assert caught.value.kind == "X07"
+
+
+def test_tensors_that_a_hook_has_written_to():
+    def f(x, writes):
+        t = d2s.zeros([1])
+
+        def hook(g):
+            if writes:
+                t.add_(g)
+
+        x.register_hook(hook)
+        (x * x).sum().backward()
+        return t * 1
+
+    f = d2s.to_static(f)
+    assert f(leaf(2.0), False).item() == 0.0
+    with pytest.raises(ExecutionError, match="a hook has written to a tensor") as caught:
+        f(leaf(2.0), True)
+    assert caught.value.kind == "X10"
+    assert caught.value.location.line
+
+
+@pytest.mark.parametrize("read", ["seen['g']", "len(seen)", "'g' in seen", "list(seen)", "bool(seen)", "seen.get('g')"])
+def test_a_dict_that_a_hook_may_have_filled(read):
+    body = f"""
+import d2s
+
+def f(x):
+    seen = {{}}
+    x.register_hook(lambda g: seen.update(g=g))
+    (x * x).sum().backward()
+    return {read}
+"""
+    with pytest.raises(UnsupportedSyntaxError, match="a dict that a hook may have changed") as caught:
+        _made(body)(leaf(1.0))
+    assert caught.value.kind == "U27"
+
+
+def test_a_dict_that_is_only_given_back():
+    def f(x):
+        seen = {}
+        x.register_hook(lambda g: seen.update(g=g))
+        (x * x).sum().backward()
+        return seen
+
+    assert d2s.to_static(f)(leaf(3.0))["g"].item() == 6.0
+
+
+def test_backward_in_a_try_is_refused():
+    @d2s.to_static
+    def f(x):
+        x.register_hook(lambda g: {}[0])
+        try:
+            (x * x).sum().backward()
+        except KeyError:
+            return x * 2
+        return x
+
+    with pytest.raises(UnsupportedSyntaxError, match="may raise when the Program runs"):
+        f(leaf(1.0))
+
+
+@both_modes
+@pytest.mark.parametrize("in_between", [False, True])
+def test_a_hook_that_writes_to_what_a_later_rule_reads(convert, in_between):
+    def f(x):
+        y = x * 2
+        z = y * y
+        q = z * 1 if in_between else z
+
+        def hook(g):
+            with d2s.no_grad():
+                y.add_(d2s.ones([1]))
+
+        q.register_hook(hook)
+        return (q * 1).sum()
+
+    loss = convert(f)(x := leaf(1.0))
+    with pytest.raises(GradientError, match="modified in place"):
+        loss.backward()
+    assert x.grad is None
+
+
+@both_modes
+@pytest.mark.parametrize("c", [1.0, -1.0])
+def test_outputs_that_were_used_on_the_other_path_have_zero_gradients(convert, c):
+    log = []
+
+    def f(x, c):
+        a, b = d2s.split(x, 2)
+        b.register_hook(lambda g: (log.append(g.tolist()), g + 1)[1])
+        r = a * 3
+        if c > 0:
+            r = r + b * b
+        return r.sum()
+
+    convert(f)(x := leaf(1.0, 3.0), d2s.to_tensor(c)).backward()
+    assert log == ([[6.0]] if c > 0 else [[0.0]])
+    assert x.grad.tolist() == ([3.0, 7.0] if c > 0 else [3.0, 1.0])
+
+
+@both_modes
+def test_stop_gradient_for_a_while(convert):
+    log = []
+
+    def f(x, layer):
+        y = x * 2
+        y.register_hook(lambda g: (log.append(g.tolist()), g * g)[1])
+        y.stop_gradient = True
+        u = y * x
+        y.stop_gradient = False
+        layer.weight.stop_gradient = True
+        frozen = layer(x)
+        layer.weight.stop_gradient = False
+        return (u + y * y).sum() + (frozen * layer(x)).sum()
+
+    layer = d2s.nn.Linear(2, 1, bias_attr=False)
+    layer.weight.set_value(d2s.to_tensor([[2.0], [1.0]]))
+    convert(f)(x := leaf(1.0, 3.0), layer).backward()
+    assert log == [[4.0, 12.0]]
+    # u: y, y * y: by the hook, frozen * layer(x): both ways to x, one to the weight.
+    assert x.grad.tolist() == [2.0 + 2 * 16.0 + 2 * 5 * 2.0, 6.0 + 2 * 144.0 + 2 * 5 * 1.0]
+    assert layer.weight.grad.tolist() == [[5.0], [15.0]]
+
+
+@both_modes
+def test_a_method_of_a_tensor_that_is_called_later(convert):
+    log = []
+    f = convert(lambda x: ((y := x * x) * y, y.register_hook, y.sum))
+    z, register, total = f(x := leaf(1.0, 2.0))
+    register(lambda g: (log.append(g.tolist()), g + 1)[1])
+    assert total().item() == 5.0
+    z.sum().backward()
+    assert log == [[2.0, 8.0]]
+    assert x.grad.tolist() == [6.0, 36.0]
+
+
+def _made(text):
+    import linecache
+
+    name = f"<made {hash(text)}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    namespace = {}
+    exec(compile(text, name, "exec"), namespace)
+    return d2s.to_static(namespace["f"])
