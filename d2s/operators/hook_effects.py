@@ -13,6 +13,7 @@ from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from d2s.operators import policy
+from d2s.operators.converted import nested_in
 from d2s.operators.guards import lookup
 from d2s.operators.heap import Fields, Heap
 from d2s.operators.open_lists import forget_elements, open_list
@@ -81,7 +82,7 @@ def _functions(hook: Any) -> Iterator[tuple[FunctionType, CodeType]]:
     if not isinstance(hook, FunctionType):
         hook = lookup(type(hook), "__call__")
     if isinstance(hook, FunctionType):
-        mark = hook.__dict__.get("__d2s_nested__")
+        mark = nested_in(hook)
         yield hook, hook.__code__ if mark is None else mark[1].code
 
 
