@@ -5,7 +5,9 @@ On Python values they do what Python does.  On symbols they become regions of th
 
 from __future__ import annotations
 
+import itertools
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -152,6 +154,9 @@ def for_loop(
             return
     else:
         return
+    if type(iterator) is itertools.count:
+        _count(tracer, _rest_of(tracer, iterator), body, stop)
+        return
     # From here on the Program decides in each turn whether the loop is over.
     for turns, item in enumerate(iterator):
         if turns == MAX_TURNS_AFTER_SYMBOLIC_STOP:
@@ -179,10 +184,9 @@ def _count(tracer: Tracer, numbers: SymbolicRange, body: Callable[[Any], Any], s
     index = numbers.start
     if is_symbol(numbers.step):
         raise UnsupportedSyntaxError("range() with a symbolic step cannot become a graph", user_location(), kind="U18")
-    compare = operator.lt if numbers.step > 0 else operator.gt
 
     def test() -> Any:
-        more = compare(index, numbers.stop)
+        more = numbers.stop is None or (operator.lt if numbers.step > 0 else operator.gt)(index, numbers.stop)
         if stop is None:
             return more
         return and_(tracer, not_(tracer, stop()), lambda: more)
@@ -195,6 +199,15 @@ def _count(tracer: Tracer, numbers: SymbolicRange, body: Callable[[Any], Any], s
     from d2s.operators.loops import while_loop
 
     while_loop(tracer, test, turn)
+
+
+def _rest_of(tracer: Tracer, counter: itertools.count[Any]) -> SymbolicRange:
+    """The numbers that an endless counter has not given yet; only the run knows how far it comes."""
+    tracer.spent[id(counter)] = counter
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # iterators may not be pickled in later versions of Python
+        first, *step = counter.__reduce__()[1]
+    return SymbolicRange(first, None, step[0] if step else 1)
 
 
 # --- expressions --------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ class IteratorAdvanced(BaseException):
 
 
 # What says that code cannot become a graph: not an exception of the user's program.
-REFUSALS = (UnsupportedSyntaxError, TracingError, ProgramError)
+REFUSALS = (UnsupportedSyntaxError, ProgramError)
 # What ends a trace in any case.
 ENDS = (*REFUSALS, MemoryError)
 

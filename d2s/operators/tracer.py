@@ -39,6 +39,8 @@ class Tracer(ContainerReader):
         Values of which the gradient is retained.
     lowering : Lowering
         Makes templates of objects and functions that the Program makes anew on each run.
+    spent : dict
+        Counters of which only the run knows how far they came, by identity.
     outer_frames : int
         How many frames of the user's functions stand around the trace.
     """
@@ -51,6 +53,7 @@ class Tracer(ContainerReader):
     ) -> None:
         super().__init__(program, numbers, sizes)
         self.retaining: set[Value] = set()
+        self.spent: dict[int, Any] = {}
         self.lowering = Lowering(self)
         self.outer_frames = len(user_frames())
 
