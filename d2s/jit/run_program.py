@@ -66,7 +66,8 @@ class CallNode(InteriorNode):
     """
 
     __slots__ = (
-        "compiled", "given", "left", "made", "reached", "saved", "tape", "tensors", "versions", "walks", "written")
+        "compiled", "given", "left", "made", "of_turns", "reached", "saved", "tape", "tensors", "versions", "walks",
+        "written")
 
     may_unfold = True
 
@@ -91,10 +92,14 @@ class CallNode(InteriorNode):
         self.made: dict[int, weakref.ref[Tensor]] = {}
         # Their numbers, if they have been written to.
         self.written: set[int] = set()
+        # What was asked for a Tensor in turns of loops, in their order: the node made for it, if it is needed still.
+        self.of_turns: list[weakref.ref[InteriorNode] | None] = []
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
         known = _known(hooks)
+        if number is None:
+            self.of_turns.append(None)
         is_of_a_turn = known is not None and type(known._node) is _InsideLoop
         if known is not None and not (is_of_a_turn and number is not None):
             return known
@@ -102,7 +107,9 @@ class CallNode(InteriorNode):
         if stop_gradient or (hooks is not None and hooks.stop_gradient):
             return _noted(hooks, Tensor(array))
         if number is None:
-            return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array), hooks), 0))
+            node = _InsideLoop(spec_of(array), hooks, self)
+            self.of_turns[-1] = weakref.ref(node)
+            return _noted(hooks, Tensor(array, False, node, 0))
         self.given += 1
         self.specs[number] = spec_of(array)  # type: ignore[index]
         if hooks is not None:
@@ -146,13 +153,18 @@ class CallNode(InteriorNode):
             # Of a run that has been used up, the path is still known if there is only one.
             if self.compiled.has_regions if self.released else not self._has_to_unfold(walk):
                 return self, index
+        return self.unfolded().edge(index)
+
+    def unfolded(self) -> Tape:
+        """The run as nodes of the tape, as far as it has come."""
+        if self.tape is None:
             from d2s.jit.unfold import Tape
 
             self.tape = Tape()
             self.tape.follow(self)
         elif self.tape.saved is not self.saved:
             self.tape.follow(self)
-        return self.tape.edge(index)
+        return self.tape
 
     def leads_on(self, walk: Any) -> bool:
         return super().leads_on(walk) or (self.released and self in walk.asked)
@@ -160,6 +172,8 @@ class CallNode(InteriorNode):
     def _has_to_unfold(self, walk: Any) -> bool:
         compiled = self.compiled
         if walk.create_graph or self.walks or self.written or not compiled.is_exact:
+            return True
+        if any(node is not None and node() is not None for node in self.of_turns):
             return True
         if walk.asked is not None and (
             compiled.has_regions or self in walk.asked or len(self.edges) > len(compiled.edge_positions)
@@ -328,18 +342,70 @@ class CallNode(InteriorNode):
 
 
 class _InsideLoop(InteriorNode):
-    """Stands for a value of one turn of a loop that left the Program as a Tensor."""
+    """Stands for a value of one turn of a loop that left the Program as a Tensor.
 
-    __slots__ = ()
+    Attributes
+    ----------
+    place : (node, index) or None
+        Where its gradient goes on the tape of the run, once that was followed.
+    """
 
-    def __init__(self, spec: TensorSpec, hooks: Any) -> None:
+    __slots__ = ("place", "run")
+
+    may_unfold = True
+
+    def __init__(self, spec: TensorSpec, hooks: Any, run: CallNode | None = None) -> None:
         super().__init__([], (spec,))
+        self.run = run
+        self.place: Edge | None = None
         if hooks is not None:
             self.hooks = {0: hooks}
 
+    def resolved(self, index: int, walk: Any) -> Edge | None:
+        run = self.run
+        if self.place is None and run is not None and (run.saved or run.tape is not None) and not run.released:
+            run.unfolded()
+        return self.place or (self, index)
+
+    def take_place(self, place: Edge) -> None:
+        """From now on hooks and gradients are those of this place on the tape of the run."""
+        self.place = place
+        node, at = place
+        if isinstance(node, LeafNode):
+            return
+        for name in ("hooks", "retained"):
+            own = getattr(self, name)
+            if own:
+                setattr(node, name, {at: own[0], **(getattr(node, name) or {})})
+                setattr(self, name, None)
+
+    def hook_list(self, index: int) -> HookList:
+        node, at = self.place or (self, index)
+        return super().hook_list(index) if node is self else node.hook_list(at)
+
+    def grad_of(self, index: int) -> Tensor | None:
+        node, at = self.place or (self, index)
+        return super().grad_of(index) if node is self else node.grad_of(at)
+
+    def set_grad(self, index: int, grad: Tensor | None, zero: bool = False) -> None:
+        node, at = self.place or (self, index)
+        if node is self:
+            super().set_grad(index, grad, zero)
+        else:
+            node.set_grad(at, grad, zero)
+
+    def retain(self, index: int) -> None:
+        node, at = self.place or (self, index)
+        if node is self:
+            super().retain(index)
+        elif isinstance(node, InteriorNode):
+            node.retain(at)
+
     def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
+        if self.run is not None:
+            self.run.check_usable()
         raise GradientError(
-            "a tensor made in one turn of a tensor loop cannot be differentiated from outside the static function",
+            "a tensor made in one turn of a tensor loop cannot be differentiated while its function runs",
             advice="Return it through a variable of the loop, or keep the function eager.",
             kind="G09",
         )

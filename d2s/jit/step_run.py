@@ -53,6 +53,7 @@ class StepRun(CallNode):
         self.tape = self.reached = None
         self.given = 0
         self.made = {}
+        self.of_turns = []
         self.released = True
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators import access, builtin_functions, conversion, items, libraries, native, policy, protocols
+from d2s.operators import access, builtin_functions, conversion, growing, items, libraries, native, policy, protocols
 from d2s.operators.guards import function_guards, is_layer, lookup
 from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer, current_tracer
@@ -23,8 +23,14 @@ from d2s.static.variable import ObjectVariable
 def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``func(*args, **kwargs)`` in traced code."""
     tracer = current_tracer()
-    if tracer is None or isinstance(func, ObjectVariable | Op):
+    if tracer is None or isinstance(func, Op):
         return func(*args, **kwargs)
+    if isinstance(func, ObjectVariable):
+        return tracer.python_call(func, args, kwargs, kind=growing.kind_of_call(tracer, func), effect=True)
+    if tracer.grown and args and id(args[0]) in tracer.grown:
+        found = growing.call(tracer, func, args, kwargs)
+        if found is not NotImplemented:
+            return found
     replaced = builtin_functions.MEANING.get(func) if _is_hashable(func) else None
     if replaced is not None:
         return replaced(tracer, *args, **kwargs)
@@ -81,6 +87,8 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         tracer.tensors_may_change()
         return result
     if policy.is_own(func.__code__):
+        if growing.waits(tracer, (args, kwargs)):
+            return tracer.python_call(func, args, kwargs, kind=TensorBase, effect=True)
         return func(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
     return libraries.call_library(tracer, func, args, kwargs)
 

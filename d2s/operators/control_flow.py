@@ -13,6 +13,7 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
+from d2s.operators.growing import Elements, ListGrows
 from d2s.operators.heap import Heap
 from d2s.operators.native import truth
 from d2s.operators.region import CannotMerge, IteratorAdvanced, Outcome, apply_changes, merge_outcomes, trace_branch
@@ -57,7 +58,7 @@ def if_else(tracer: Tracer, test: Any, body: Callable[[], Any], orelse: Callable
             tracer, value, trace_branch(tracer, body, before), trace_branch(tracer, otherwise, before), before)
     except IteratorAdvanced:
         raise IteratorAdvanced(None if tracer.in_loop else place) from None
-    except CannotMerge:
+    except (CannotMerge, ListGrows):
         # Left before the user's code runs again: its errors would have this one as context.
         outcome = None
     if outcome is None:
@@ -142,6 +143,9 @@ def for_loop(
     if isinstance(iterable, SymbolicRange):
         _count(tracer, iterable, body, stop)
         return
+    if isinstance(iterable, Elements):
+        _turns(tracer, 0, 1, iterable.has, lambda index: body(iterable.at(index)), stop)
+        return
     iterator = iter(iterable)
     for item in iterator:
         body(item)
@@ -181,20 +185,28 @@ def _guarded_turn(tracer: Tracer, body: Callable[[Any], Any], item: Any, stop: C
 
 def _count(tracer: Tracer, numbers: SymbolicRange, body: Callable[[Any], Any], stop: Callable[[], Any] | None) -> None:
     """A loop over a range whose length is known when the Program runs."""
-    index = numbers.start
     if is_symbol(numbers.step):
         raise UnsupportedSyntaxError("range() with a symbolic step cannot become a graph", user_location(), kind="U18")
+    compare = operator.lt if numbers.step > 0 else operator.gt
+    end = numbers.stop
+    _turns(tracer, numbers.start, numbers.step, lambda index: end is None or compare(index, end), body, stop)
+
+
+def _turns(
+    tracer: Tracer, index: Any, step: int, has: Callable[[Any], Any], body: Callable[[Any], Any],
+    stop: Callable[[], Any] | None,
+) -> None:
+    """``while has(index): body(index); index += step``."""
 
     def test() -> Any:
-        more = numbers.stop is None or (operator.lt if numbers.step > 0 else operator.gt)(index, numbers.stop)
         if stop is None:
-            return more
-        return and_(tracer, not_(tracer, stop()), lambda: more)
+            return has(index)
+        return and_(tracer, not_(tracer, stop()), lambda: has(index))
 
     def turn() -> None:
         nonlocal index
         body(index)
-        index = index + numbers.step
+        index = index + step
 
     from d2s.operators.loops import while_loop
 

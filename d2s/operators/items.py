@@ -10,7 +10,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators.access import special
-from d2s.operators import native, picking
+from d2s.operators import growing, native, picking
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.libraries import holds_tensors
 from d2s.operators.sources import Constant
@@ -25,6 +25,8 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
         return target[_index(tracer, index)]
     if isinstance(value, ObjectVariable):
         return value[index]
+    if id(value) in tracer.grown:
+        return growing.element(tracer, tracer.grown[id(value)], index)
     getter = special(tracer, value, "__getitem__")
     if getter is not None:
         return _call(getter, index)
@@ -101,6 +103,9 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     setter = special(tracer, target, "__setitem__")
     if setter is not None:
         _call(setter, index, value)
+    elif id(target) in tracer.grown:
+        growing.check_new(tracer, target, value if isinstance(index, slice) else [value])
+        tracer.effect(operator.setitem, target, index, value)
     elif tracer.is_outer(target):
         tracer.store_item(target, index, value)
     elif isinstance(target, list) and (place := picking.place_in(tracer, target, index, "list assignment")) is not None:
@@ -134,6 +139,7 @@ def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
         if result is not NotImplemented:
             return result
     if _is_changed_in_place(target, name) and tracer.is_outer(target):
+        growing.check_new(tracer, target, value)
         tracer.effect(function, target, value)
         tracer.changed(target)
         return target

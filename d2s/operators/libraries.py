@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import places, policy
+from d2s.operators import growing, places, policy
 from d2s.operators.equality import is_plain
 from d2s.operators.tracer import Tracer
 from d2s.static.runtime import check_contents, contents_of
@@ -100,6 +100,9 @@ _TAKE_WHOLE = frozenset({
     "extend", "extendleft", "update", "intersection_update", "difference_update", "symmetric_difference_update"})
 
 
+_PUT_IN = frozenset({"append", "insert", "extend"})
+
+
 def _call_bound_builtin(
     tracer: Tracer, func: Any, owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -111,6 +114,10 @@ def _call_bound_builtin(
             if name in _TAKE_WHOLE:
                 args, kwargs = seen(tracer, args), seen_named(tracer, kwargs)
             return func(*args, **_with_traced_key(kwargs))
+        if name in _PUT_IN and args:
+            growing.check_new(tracer, owner, args[0] if name == "extend" else [args[-1]])
+        if name == "pop" and id(owner) in tracer.grown:
+            return tracer.python_call(func, args, kwargs, kind=tracer.grown[id(owner)].kind, effect=True)
         result = run_later(tracer, func, args, kwargs)
         tracer.changed(owner)
         return None if name in _GIVE_NOTHING else result

@@ -15,6 +15,7 @@ from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import carried
 from d2s.operators.carried import Form, ValueOf
 from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
+from d2s.operators.growing import ListGrows, hand_over, kinds_of, refuse_handing_over
 from d2s.operators.heap import Heap, write
 from d2s.operators.region import ENDS, CannotMerge, IteratorAdvanced, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
@@ -53,7 +54,7 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
     """A loop whose test only the run knows, behind `taken_out` turns that stand before it."""
     before, state, mark = Heap([test, body], tracer.is_outer), tracer.state_now(), Mark(tracer)
     tracer.in_loop += 1
-    acts = False
+    acts, grows = False, None
     # The user's code is never run inside of a handler: its errors would have ours as context.
     try:
         errors, code = _Loop(tracer, test, body).run()
@@ -66,6 +67,9 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
             "Make it in the turn, or index a list.",
             kind="U16",
         ) from None
+    except ListGrows as found:
+        _undo(tracer, before, state, mark)
+        grows = found
     except CannotMerge as reason:
         _undo(tracer, before, state, mark)
         if taken_out == MAX_TURNS_TAKEN_OUT:
@@ -79,7 +83,10 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
         return
     finally:
         tracer.in_loop -= 1
-    if acts:
+    if grows is not None:
+        hand_over(tracer, grows)
+        _symbolic(tracer, test, body, taken_out)
+    elif acts:
         _with_test_behind(tracer, test, body)
     elif tracer.decide(test()):
         body()
@@ -272,6 +279,7 @@ class _Loop:
     def _learn(self, outcome: Outcome) -> bool:
         """Take note of places that the body changes and of forms that differ; True if anything is new."""
         new = False
+        refuse_handing_over(self.tracer, self.before.nodes, outcome.state[6])
         for key, (node, after) in outcome.changes.items():
             if key not in self.before.nodes:
                 continue
@@ -409,7 +417,7 @@ def _differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any,
         yield None, before, after
     elif isinstance(before, list):
         if len(before) != len(after):
-            raise CannotMerge("a list changes its length from turn to turn")
+            raise ListGrows(node, kinds_of([*before, *after]))
         for position, (old, now) in enumerate(zip(before, after, strict=True)):
             if old is not now:
                 yield position, old, now

@@ -17,6 +17,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.equality import is_plain
+from d2s.operators.growing import is_tensor_of_run
 from d2s.operators.guards import lookup
 from d2s.operators.libraries import holds_symbols
 from d2s.operators.tracer import Tracer
@@ -35,7 +36,7 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
         return getattr(operator, name)(left, right)
     left, right = _operand(tracer, left), _operand(tracer, right)
     if _must_wait(tracer, name, left, right):
-        return tracer.python_call(getattr(operator, name), (left, right), kind=_kind(name, left), effect=True)
+        return tracer.python_call(getattr(operator, name), (left, right), kind=_kind(name, left, right), effect=True)
     if is_division_in_try(tracer, name, left, right):
         return divided_in_try(tracer, name, left, right)
     method = _user_method(tracer, left, f"__{name.strip('_')}__")
@@ -89,6 +90,8 @@ def _must_wait(tracer: Tracer, name: str, left: Any, right: Any) -> bool:
     if name == "mod" and isinstance(left, str | bytes):
         parts = right if isinstance(right, tuple) else (right,)
         return any(tells_later(tracer, part) for part in (right, *parts))
+    if is_tensor_of_run(left) or is_tensor_of_run(right):
+        return True
     if isinstance(left, TensorBase) or isinstance(right, TensorBase):
         return False
     for part in (left, right):
@@ -97,7 +100,9 @@ def _must_wait(tracer: Tracer, name: str, left: Any, right: Any) -> bool:
     return False
 
 
-def _kind(name: str, left: Any) -> type | None:
+def _kind(name: str, left: Any, right: Any) -> type | None:
+    if is_tensor_of_run(left) or is_tensor_of_run(right):
+        return TensorBase
     if name == "mod" and isinstance(left, str):
         return str
     return bool if name in _COMPARISONS and not isinstance(left, np.ndarray) else None

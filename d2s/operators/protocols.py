@@ -14,6 +14,7 @@ import numpy as np
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, native
 from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
+from d2s.operators.growing import Elements
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
@@ -29,9 +30,11 @@ def _call(function: Any, *args: Any) -> Any:
 def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     """What a loop in traced code runs over."""
     iterable = symbol_of(tracer, iterable)
-    if is_symbol(iterable) or isinstance(iterable, SymbolicRange):
+    if is_symbol(iterable) or isinstance(iterable, SymbolicRange | Elements):
         return iterable
     native.refuse_outer_iterator(tracer, iterable)
+    if id(iterable) in tracer.grown:
+        return Elements(tracer, tracer.grown[id(iterable)])
     if id(iterable) in tracer.dirty:
         raise UnsupportedSyntaxError(
             "a loop over a container from outside that this function has changed", user_location(),

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.errors import Location, ProgramError, TracingError, UnsupportedSyntaxError, noted_refusals, user_location
+from d2s.errors import Location, ProgramError, UnsupportedSyntaxError, noted_refusals, user_location
 from d2s.operators import choices
 from d2s.operators.equality import is_plain, same_value
+from d2s.operators.growing import ListGrows, kinds_of, refuse_handing_over
 from d2s.operators.heap import Heap, restore
 from d2s.operators.recorder import MAX_PATHS
 from d2s.operators.tracer import Tracer
@@ -264,7 +265,9 @@ class _Merger:
         canonical += [pair for pair in second[2] if id(pair[0]) not in known]
         # What an object of the Program was filled with last, where both paths agree on it.
         filled = {key: template for key, template in first[4].items() if second[4].get(key) is template}
-        return pending, dirty, canonical, tensors, filled, first[5].joined(second[5])
+        grown = {**first[6], **second[6]}
+        refuse_handing_over(self.tracer, self.before.nodes, grown)
+        return pending, dirty, canonical, tensors, filled, first[5].joined(second[5]), grown
 
     def _read_again(self, key: Any, target: Any, one: Any, two: Any) -> Any:
         raise CannotMerge(f"{key[2]} of an object from outside is written on one path only")
@@ -284,6 +287,8 @@ class _Merger:
                 return a
             raise CannotMerge("a set has different members")
         if len(a) != len(b):
+            if type(node) is list and self.tracer.in_loop:
+                raise ListGrows(node, kinds_of([*a, *b]))
             raise CannotMerge("a list has different lengths")
         return type(a)(self.merge(x, y, "an element") for x, y in zip(a, b, strict=True))
 

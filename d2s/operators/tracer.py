@@ -259,13 +259,14 @@ class Tracer(ContainerReader):
         """What a region may change of the tracer itself."""
         canonical = [(variable, variable.value) for _, variable in self._canonical.values()]
         return (
-            dict(self.pending), dict(self.dirty), canonical, dict(self.tensors), self.lowering.filled(), self.freshness)
+            dict(self.pending), dict(self.dirty), canonical, dict(self.tensors), self.lowering.filled(), self.freshness,
+            dict(self.grown))
 
     def reset_state(self, before: tuple[Any, ...]) -> None:
         """Go back to an earlier `state_now`."""
         self.pending, self.dirty, tensors = dict(before[0]), dict(before[1]), before[3]
         self.lowering.set_filled(before[4])
-        self.freshness = before[5]
+        self.freshness, self.grown = before[5], dict(before[6])
         known = {id(variable): value for variable, value in before[2]}
         for tensor, variable in self._canonical.values():
             # A tensor that was met inside the region only is what it was when it was met.
@@ -291,7 +292,8 @@ class Tracer(ContainerReader):
         # What a turn reads may have been changed by the one before.
         self.epoch = max(self.epoch, after[5].epoch)
         written = {key: entry[1] for key, entry in after[0].items() if self.pending.get(key) is not entry}
-        new = {**after[1], **written}
+        made_in_the_turn = after[6].keys() - self.grown.keys()
+        new = {key: thing for key, thing in {**after[1], **written}.items() if key not in made_in_the_turn}
         if all(key in self.dirty and key not in self.pending for key in new):
             return False
         self.dirty.update(new)
