@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core.hooks import HookList
-from d2s.core.spec import TensorSpec, spec_of
+from d2s.core.spec import spec_of
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor
-from d2s.errors import AnomalyError, GradientError
+from d2s.errors import AnomalyError
+from d2s.jit.turn_node import TurnNode
 from d2s.static.executor import Compiled
 from d2s.static.failures import in_the_users_terms
 from d2s.static.numeric_errors import SILENT, outside
@@ -40,7 +41,7 @@ class Run:
         array = np.asarray(data)
         if stop_gradient or not self.grad or (hooks is not None and hooks.stop_gradient):
             return _noted(hooks, Tensor(array))
-        return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array), hooks), 0))
+        return _noted(hooks, Tensor(array, False, TurnNode(spec_of(array), hooks), 0))
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
@@ -93,21 +94,21 @@ class CallNode(InteriorNode):
         # Their numbers, if they have been written to.
         self.written: set[int] = set()
         # What was asked for a Tensor in turns of loops, in their order: the node made for it, if it is needed still.
-        self.of_turns: list[weakref.ref[InteriorNode] | None] = []
+        self.of_turns: list[weakref.ref[TurnNode] | None] = []
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
         known = _known(hooks)
         if number is None:
             self.of_turns.append(None)
-        is_of_a_turn = known is not None and type(known._node) is _InsideLoop
+        is_of_a_turn = known is not None and type(known._node) is TurnNode
         if known is not None and not (is_of_a_turn and number is not None):
             return known
         array = np.asarray(data)
         if stop_gradient or (hooks is not None and hooks.stop_gradient):
             return _noted(hooks, Tensor(array))
         if number is None:
-            node = _InsideLoop(spec_of(array), hooks, self)
+            node = TurnNode(spec_of(array), hooks, self)
             self.of_turns[-1] = weakref.ref(node)
             return _noted(hooks, Tensor(array, False, node, 0))
         self.given += 1
@@ -135,6 +136,10 @@ class CallNode(InteriorNode):
             if self.tape is not None:
                 self.tape.note_write(index)
 
+    def stands_for(self, index: int, tensor: Tensor) -> None:
+        if index in self.made:
+            self.made[index] = weakref.ref(tensor)
+
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run: its gradient stays with it."""
         tensor = Tensor(np.asarray(data), False)
@@ -149,10 +154,11 @@ class CallNode(InteriorNode):
         return None if number is None else self.edges[number]
 
     def resolved(self, index: int, walk: Any) -> Edge | None:
-        if self.tape is None:
-            # Of a run that has been used up, the path is still known if there is only one.
-            if self.compiled.has_regions if self.released else not self._has_to_unfold(walk):
-                return self, index
+        # Of a run that has been used up, the path is still known if there is only one.
+        if self.tape is None and (
+            self.compiled.has_regions if self.released else not self._has_to_unfold(walk)
+        ):
+            return self, index
         return self.unfolded().edge(index)
 
     def unfolded(self) -> Tape:
@@ -339,73 +345,3 @@ class CallNode(InteriorNode):
         if not isinstance(hooks, HookList):
             hooks = self.hooks.get(number) if self.hooks is not None and number is not None else None
         return outside(walk.hooked, hooks, Tensor(np.asarray(grad))).data if hooks else grad
-
-
-class _InsideLoop(InteriorNode):
-    """Stands for a value of one turn of a loop that left the Program as a Tensor.
-
-    Attributes
-    ----------
-    place : (node, index) or None
-        Where its gradient goes on the tape of the run, once that was followed.
-    """
-
-    __slots__ = ("place", "run")
-
-    may_unfold = True
-
-    def __init__(self, spec: TensorSpec, hooks: Any, run: CallNode | None = None) -> None:
-        super().__init__([], (spec,))
-        self.run = run
-        self.place: Edge | None = None
-        if hooks is not None:
-            self.hooks = {0: hooks}
-
-    def resolved(self, index: int, walk: Any) -> Edge | None:
-        run = self.run
-        if self.place is None and run is not None and (run.saved or run.tape is not None) and not run.released:
-            run.unfolded()
-        return self.place or (self, index)
-
-    def take_place(self, place: Edge) -> None:
-        """From now on hooks and gradients are those of this place on the tape of the run."""
-        self.place = place
-        node, at = place
-        if isinstance(node, LeafNode):
-            return
-        for name in ("hooks", "retained"):
-            own = getattr(self, name)
-            if own:
-                setattr(node, name, {at: own[0], **(getattr(node, name) or {})})
-                setattr(self, name, None)
-
-    def hook_list(self, index: int) -> HookList:
-        node, at = self.place or (self, index)
-        return super().hook_list(index) if node is self else node.hook_list(at)
-
-    def grad_of(self, index: int) -> Tensor | None:
-        node, at = self.place or (self, index)
-        return super().grad_of(index) if node is self else node.grad_of(at)
-
-    def set_grad(self, index: int, grad: Tensor | None, zero: bool = False) -> None:
-        node, at = self.place or (self, index)
-        if node is self:
-            super().set_grad(index, grad, zero)
-        else:
-            node.set_grad(at, grad, zero)
-
-    def retain(self, index: int) -> None:
-        node, at = self.place or (self, index)
-        if node is self:
-            super().retain(index)
-        elif isinstance(node, InteriorNode):
-            node.retain(at)
-
-    def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
-        if self.run is not None:
-            self.run.check_usable()
-        raise GradientError(
-            "a tensor made in one turn of a tensor loop cannot be differentiated while its function runs",
-            advice="Return it through a variable of the loop, or keep the function eager.",
-            kind="G09",
-        )

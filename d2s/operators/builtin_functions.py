@@ -11,7 +11,7 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, user_location
-from d2s.operators import access, copies, native, places
+from d2s.operators import access, copies, growing, native, places
 from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
@@ -192,6 +192,9 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
     """zip, enumerate, list, ...: what they run over is read through the trace."""
 
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        if function is list and args and isinstance(args[0], SymbolicRange):
+            numbers = args[0]
+            return growing.made(tracer, int, _numbers, numbers.start, numbers.stop, numbers.step)
         if args and isinstance(args[0], ObjectVariable):
             return tracer.python_call(function, args, kwargs, effect=True)
         if args and function in (list, tuple, dict, set, frozenset) and id(args[0]) in tracer.dirty:
@@ -203,6 +206,10 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*seen, **kwargs)
 
     return traced
+
+
+def _numbers(start: int, stop: int, step: int) -> list[int]:
+    return list(range(start, stop, step))
 
 
 def _setattr_plainly(tracer: Tracer, thing: Any, name: str, value: Any) -> None:

@@ -218,7 +218,8 @@ def _rest_of(tracer: Tracer, counter: itertools.count[Any]) -> SymbolicRange:
     tracer.spent[id(counter)] = counter
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # iterators may not be pickled in later versions of Python
-        first, *step = counter.__reduce__()[1]
+        state: Any = counter.__reduce__()
+    first, *step = state[1]
     return SymbolicRange(first, None, step[0] if step else 1)
 
 

@@ -67,21 +67,32 @@ def hand_over(tracer: Tracer, grows: ListGrows) -> None:
             kind="U21",
         )
     symbol = tracer.python_call(_list_of, (tuple(thing),), kind=list, effect=True)
-    tracer.grown[id(thing)] = RunList(thing, symbol, grows.kinds.pop() if len(grows.kinds) == 1 else None)
-    # Whoever reads it without asking the Program finds something that is known only in the run.
-    thing[:] = [symbol]
-    tracer.changed(thing)
+    _note(tracer, thing, symbol, grows.kinds.pop() if len(grows.kinds) == 1 else None)
 
 
 def _list_of(elements: tuple[Any, ...]) -> list[Any]:
     return list(elements)
 
 
+def _note(tracer: Tracer, thing: list[Any], symbol: ObjectVariable, kind: type | None) -> None:
+    tracer.grown[id(thing)] = RunList(thing, symbol, kind)
+    # Whoever reads it without asking the Program finds something that is known only in the run.
+    thing[:] = [symbol]
+    tracer.changed(thing)
+
+
+def made(tracer: Tracer, kind: type | None, function: Any, *args: Any, **kwargs: Any) -> list[Any]:
+    """The new list that a call in the run gives; `kind` is the type of its elements."""
+    thing: list[Any] = []
+    _note(tracer, thing, tracer.python_call(function, args, kwargs, kind=list, effect=True), kind)
+    return thing
+
+
 def kinds_of(elements: Iterable[Any]) -> set[type | None]:
     """The types that elements have in the run."""
     return {
-        part.value.kind if isinstance(part, ObjectVariable) else TensorBase if isinstance(part, TensorBase) else type(part)
-        for part in elements
+        part.value.kind if isinstance(part, ObjectVariable)
+        else TensorBase if isinstance(part, TensorBase) else type(part) for part in elements
     }
 
 
@@ -92,10 +103,18 @@ def refuse_handing_over(tracer: Tracer, before: Iterable[Any], after: dict[int, 
             raise ListGrows(after[key].thing, {after[key].kind})
 
 
-def element(tracer: Tracer, grown: RunList, index: Any) -> ObjectVariable:
+def element(tracer: Tracer, grown: RunList, index: Any) -> Any:
     """``thing[index]``, in the run."""
-    kind = list if isinstance(index, slice) else grown.kind
-    return tracer.python_call(operator.getitem, (grown.symbol, index), kind=kind, effect=True)
+    if isinstance(index, slice):
+        return made(tracer, grown.kind, operator.getitem, grown.symbol, index)
+    return tracer.python_call(operator.getitem, (grown.symbol, index), kind=grown.kind, effect=True)
+
+
+def joined(tracer: Tracer, left: list[Any], right: Any) -> list[Any]:
+    """``left + right``."""
+    kind, other = tracer.grown[id(left)].kind, tracer.grown.get(id(right))
+    kinds = {other.kind} if other is not None else kinds_of(right) if isinstance(right, list) else {None}
+    return made(tracer, kind if kinds <= {kind} else None, operator.add, left, right)
 
 
 def check_new(tracer: Tracer, thing: Any, elements: Any) -> None:
@@ -115,13 +134,21 @@ def check_new(tracer: Tracer, thing: Any, elements: Any) -> None:
 
 def call(tracer: Tracer, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function that reads all of a list of the run, its first argument; NotImplemented for other functions."""
+    if function is reversed:
+        return made(tracer, tracer.grown[id(args[0])].kind, _backwards, *args)
     if function is enumerate:
         start = args[1] if len(args) > 1 else kwargs.get("start", 0)
         return Elements(tracer, tracer.grown[id(args[0])], lambda index, found: (index + start, found))
     if not isinstance(function, Hashable) or function not in _RESULTS:
         return NotImplemented
-    kind = _RESULTS[function]
-    return tracer.python_call(function, args, kwargs, tracer.grown[id(args[0])].kind if kind is object else kind, True)
+    kind, of_elements = _RESULTS[function], tracer.grown[id(args[0])].kind
+    if kind is list:
+        return made(tracer, of_elements, function, *args, **kwargs)
+    return tracer.python_call(function, args, kwargs, of_elements if kind is object else kind, effect=True)
+
+
+def _backwards(thing: list[Any]) -> list[Any]:
+    return thing[::-1]
 
 
 def waits(tracer: Tracer, tree: Any) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators.access import special
 from d2s.operators import growing, native, picking
+from d2s.operators.access import special
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.libraries import holds_tensors
 from d2s.operators.sources import Constant

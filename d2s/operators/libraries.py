@@ -121,6 +121,8 @@ def _call_bound_builtin(
         result = run_later(tracer, func, args, kwargs)
         tracer.changed(owner)
         return None if name in _GIVE_NOTHING else result
+    if name == "copy" and id(owner) in tracer.grown:
+        return growing.made(tracer, tracer.grown[id(owner)].kind, func)
     if outer and id(owner) in tracer.dirty:
         return run_later(tracer, func, args, kwargs)
     if outer and (kind is not None or isinstance(owner, tuple | frozenset)):

@@ -16,6 +16,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
+from d2s.operators import growing
 from d2s.operators.equality import is_plain
 from d2s.operators.growing import is_tensor_of_run
 from d2s.operators.guards import lookup
@@ -35,6 +36,8 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     if isinstance(left, Variable) and isinstance(right, Variable | float | int):
         return getattr(operator, name)(left, right)
     left, right = _operand(tracer, left), _operand(tracer, right)
+    if name == "add" and id(left) in tracer.grown:
+        return growing.joined(tracer, left, right)
     if _must_wait(tracer, name, left, right):
         return tracer.python_call(getattr(operator, name), (left, right), kind=_kind(name, left, right), effect=True)
     if is_division_in_try(tracer, name, left, right):
