@@ -79,6 +79,6 @@ class TurnNode(InteriorNode):
             self.run.check_usable()
         raise GradientError(
             "a tensor made in one turn of a tensor loop cannot be differentiated while its function runs",
-            advice="Return it through a variable of the loop, or keep the function eager.",
+            advice="Call backward() behind the function, or keep the function eager.",
             kind="G09",
         )

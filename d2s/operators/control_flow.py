@@ -166,7 +166,7 @@ def for_loop(
         if turns == MAX_TURNS_AFTER_SYMBOLIC_STOP:
             raise UnsupportedSyntaxError(
                 "a Python loop without end whose break is known only when the Program runs cannot become a graph",
-                user_location(), "Write it as `while` with a counter.",
+                user_location(), "Write it with `itertools.count()`, or as `while`.",
                 kind="U17",
             )
         if _guarded_turn(tracer, body, item, stop) is False:

@@ -147,6 +147,28 @@ def call(tracer: Tracer, function: Any, args: tuple[Any, ...], kwargs: dict[str,
     return tracer.python_call(function, args, kwargs, of_elements if kind is object else kind, effect=True)
 
 
+def list_comp(
+    tracer: Tracer, iterable: Any, elt: Callable[[Any], Any], test: Callable[[Any], Any] | None
+) -> list[Any]:
+    """A list comprehension over what only the run knows the length of: as the loop that it stands for."""
+    from d2s.operators.calls import call as call_traced
+    from d2s.operators.control_flow import for_loop, if_else
+
+    found: list[Any] = []
+
+    def add(item: Any) -> None:
+        call_traced(found.append, elt(item))
+
+    def body(item: Any) -> None:
+        if test is None:
+            add(item)
+        else:
+            if_else(tracer, test(item), lambda: add(item), None)
+
+    for_loop(tracer, iterable, body, None)
+    return found
+
+
 def _backwards(thing: list[Any]) -> list[Any]:
     return thing[::-1]
 

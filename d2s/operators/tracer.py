@@ -156,7 +156,8 @@ class Tracer(ContainerReader):
         """True if something that the run does has made a Tensor of `value`, which is no tensor from outside."""
         if value in self.tensors or self.is_leaf(value):
             return False
-        return value in self._materialised or value in self.left or any(map(self.has_left, self._sources.get(value, ())))
+        is_tensor = value in self._materialised or value in self.left
+        return is_tensor or any(map(self.has_left, self._sources.get(value, ())))
 
     def note_chosen(self, chosen: Value, sources: Iterable[Value]) -> None:
         sources = tuple(sources)

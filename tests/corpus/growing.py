@@ -145,7 +145,8 @@ def growing_in_a_try(x, n):
         parts = []
         for i in range(n):
             parts.append(x * i)
-            if i > 2: raise ValueError("many")
+            if i > 2:
+                raise ValueError("many")
     except ValueError as e:
         LOG.append((str(e), len(parts)))
     return len(parts)
