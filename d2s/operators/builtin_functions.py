@@ -208,6 +208,12 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
     return traced
 
 
+def _divmod(tracer: Tracer, left: Any, right: Any) -> Any:
+    if any(isinstance(part, ObjectVariable) for part in (left, right)):
+        return native.binary(tracer, "floordiv", left, right), native.binary(tracer, "mod", left, right)
+    return divmod(left, right)
+
+
 def _numbers(start: int, stop: int, step: int) -> list[int]:
     return list(range(start, stop, step))
 
@@ -229,7 +235,7 @@ MEANING: dict[Any, Callable[..., Any]] = {
     isinstance: _isinstance, type: _type, len: _len, getattr: _getattr, hasattr: access.has_attr, setattr: _setattr,
     delattr: _delattr, range: _range, int: _number(int), float: _number(float), bool: _number(bool),
     str: _text(str), repr: _text(repr), format: _text(format), id: _identity, hash: _hash,
-    super: _super, sum: _sum, any: _any, all: _all, print: _print, callable: _callable,
+    super: _super, divmod: _divmod, sum: _sum, any: _any, all: _all, print: _print, callable: _callable,
     object.__setattr__: _setattr_plainly, next: _next, vars: _vars, map: _mapping(map),
     filter: _mapping(filter), sorted: _mapping(sorted), min: _mapping(min), max: _mapping(max),
     zip: _over(zip), enumerate: _over(enumerate), list: _over(list), tuple: _over(tuple), set: _over(set),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import types
 
 import d2s
 from tests.corpus.register import LOG, program, record, refused
@@ -436,3 +437,41 @@ def stored_and_written_in_the_next_turn(x, n):
     for i in range(n):
         LOG.append(STORED[i])
     return z
+
+
+@program
+def comprehension_over_a_range(x, n):
+    parts = [x * i for i in range(n)]
+    return d2s.stack(parts) if parts else x
+
+
+@program
+def comprehension_with_a_condition_of_the_run(x, n, c):
+    parts = [x * i for i in range(n) if x.sum() * i > c]
+    return parts
+
+
+@program
+def comprehension_over_a_growing_list(x, n):
+    parts = []
+    for i in range(n):
+        parts.append(x * i)
+    doubled = [p * 2 for p in parts]
+    return [p for p in doubled if p.sum() > 2], len(doubled)
+
+
+@program
+def comprehensions_with_two_conditions(x, n):
+    ks = [i * i for i in range(n) if i % 2 == 0 if i < 4]
+    rows = [[x * i for i in range(2)] for _ in range(2)]
+    return ks, rows, [f(x) for f in [lambda v: v * j for j in range(3)]]
+
+
+@program
+def chosen_by_attribute(x, c):
+    names = types.SimpleNamespace(v=x * 1)
+    if c < 2:
+        names.v += x
+    else:
+        names.v *= 2
+    return names.v, names
