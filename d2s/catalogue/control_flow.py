@@ -146,14 +146,14 @@ KINDS = (
     syntax(
         "U17",
         "A Python loop without end",
-        cause="A `for` over an endless iterator (`itertools.count()`) whose `break` depends on a tensor.",
+        cause="A `for` over an endless iterator other than `itertools.count()` whose `break` depends on a tensor.",
         fix="Write it as `while` with a counter.",
         example="""
             import itertools
 
             @paddle.jit.to_static
             def f(x):
-                for _ in itertools.count():
+                for _ in itertools.repeat(None):
                     if x.sum() < 1:
                         break
                     x = x / 2
@@ -162,9 +162,13 @@ KINDS = (
             f(paddle.to_tensor([8.0]))
         """,
         fixed="""
+            import itertools
+
             @paddle.jit.to_static
             def f(x):
-                while x.sum() >= 1:
+                for _ in itertools.count():
+                    if x.sum() < 1:
+                        break
                     x = x / 2
                 return x
 

@@ -204,6 +204,8 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
     """zip, enumerate, list, ...: what they run over is read through the trace."""
 
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        if function is list and args and isinstance(args[0], SymbolicRange):
+            return open_lists.numbers(tracer, args[0])
         if args and isinstance(args[0], ObjectVariable):
             return tracer.python_call(function, args, kwargs, effect=True)
         if args and function is list and is_open(args[0]):
@@ -231,6 +233,12 @@ def _over_parts(tracer: Tracer, function: Any, parts: Any, more: tuple[Any, ...]
     return parts
 
 
+def _divmod(tracer: Tracer, left: Any, right: Any) -> Any:
+    if any(isinstance(part, ObjectVariable) for part in (left, right)):
+        return native.binary(tracer, "floordiv", left, right), native.binary(tracer, "mod", left, right)
+    return divmod(left, right)
+
+
 def _setattr_plainly(tracer: Tracer, thing: Any, name: str, value: Any) -> None:
     access.store_plainly(tracer, thing, name, value)
 
@@ -248,7 +256,7 @@ MEANING: dict[Any, Callable[..., Any]] = {
     isinstance: _isinstance, type: _type, len: _len, getattr: _getattr, hasattr: access.has_attr, setattr: _setattr,
     delattr: _delattr, range: _range, int: _number(int), float: _number(float), bool: _number(bool),
     str: _text(str), repr: _text(repr), format: _text(format), id: _identity, hash: _hash,
-    super: _super, sum: _sum, any: _any, all: _all, print: _print, callable: _callable,
+    super: _super, divmod: _divmod, sum: _sum, any: _any, all: _all, print: _print, callable: _callable,
     object.__setattr__: _setattr_plainly, next: _next, vars: _vars, map: _mapping(map),
     filter: _mapping(filter), sorted: _mapping(sorted), min: _mapping(min), max: _mapping(max),
     zip: _over(zip), enumerate: _over(enumerate), list: _over(list), tuple: _over(tuple), set: _over(set),

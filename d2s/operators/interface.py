@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any
 
-from d2s.operators import access, control_flow, items, loops, native
+from d2s.operators import access, control_flow, items, loops, native, open_lists
 from d2s.operators.control_flow import is_symbol
 from d2s.operators.converted import mark_nested
 from d2s.operators.names import Names
@@ -215,6 +215,14 @@ class TraceOperators(PythonOperators):
 
         found: Iterable[Any] = iterable_of(tracer, iterable)
         return found
+
+    def list_comp(  # type: ignore[override]
+        self, iterable: Iterable[Any], elt: Callable[[Any], Any], test: Callable[[Any], Any] | None = None
+    ) -> list[Any]:
+        tracer = current_tracer()
+        if tracer is None or not isinstance(iterable, open_lists.Parts | control_flow.SymbolicRange):
+            return PythonOperators.list_comp(iterable, elt, test)
+        return open_lists.list_comp(tracer, iterable, elt, test)
 
     def binary(self, name: str, left: Any, right: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import open_lists
+from d2s.operators import native, open_lists, picking
 from d2s.operators.access import special
 from d2s.operators.guards import Guard, is_layer, lookup
+from d2s.operators.libraries import holds_tensors
 from d2s.operators.open_items import is_open
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
@@ -35,6 +36,11 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     source = tracer.source_of(value)
     if is_layer(value):
         return _call(MethodType(lookup(type(value), "__getitem__"), value), index)
+    if source is None or holds_tensors(value):
+        place = picking.place_in(tracer, value, index)
+        if place is not None:
+            keys = list(value) if isinstance(value, dict) else range(len(value))
+            return picking.picked(tracer, lambda number: item(tracer, value, keys[number]), place, len(keys))
     if source is None:
         return value[index]
     place = tracer.pending_item(value, index)
@@ -105,6 +111,8 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
         _call(setter, index, value)
     elif tracer.is_outer(target):
         tracer.store_item(target, index, value)
+    elif isinstance(target, list) and (place := picking.place_in(tracer, target, index, "list assignment")) is not None:
+        picking.put(tracer, target, place, value)
     else:
         target[index] = tracer.snapshot(value) if isinstance(index, slice) else value
 
@@ -126,6 +134,8 @@ def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
 def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
     """``target += value`` and its like; gives what is bound again."""
     function = getattr(operator, name)
+    if native.is_division_in_try(tracer, name, target, value):
+        return native.divided_in_try(tracer, name, target, value)
     if isinstance(target, TensorBase):
         return function(target if isinstance(target, Variable) else tracer.lift(target), value)
     if is_open(target) or is_open(value):
@@ -140,9 +150,7 @@ def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
         tracer.changed(target)
         return target
     if tracer.is_outer(target) or special(tracer, target, f"__{name[1:].rstrip('_')}__") is not None:
-        from d2s.operators.native import binary
-
-        return binary(tracer, name[1:], target, value)
+        return native.binary(tracer, name[1:], target, value)
     return function(target, tracer.snapshot(value))
 
 

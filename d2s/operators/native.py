@@ -24,6 +24,7 @@ from d2s.operators.open_items import is_open, refuse
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
+_DIVISIONS = frozenset({"truediv", "floordiv", "mod", "itruediv", "ifloordiv", "imod"})
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 _COMPARISONS = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
@@ -43,6 +44,8 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
         return open_lists.binary(tracer, name, left, right)
     if _must_wait(tracer, name, left, right):
         return tracer.python_call(getattr(operator, name), (left, right), kind=_kind(name, left), effect=True)
+    if is_division_in_try(tracer, name, left, right):
+        return divided_in_try(tracer, name, left, right)
     method = _user_method(tracer, left, f"__{name.strip('_')}__")
     if method is not None:
         return _dispatched(tracer, name, method, left, right)
@@ -203,8 +206,39 @@ def truth(tracer: Tracer, value: Any) -> Any:
     return value if method is None else _call(method)
 
 
+def is_division_in_try(tracer: Tracer, name: str, left: Any, right: Any) -> bool:
+    """True for numbers of which the divisor may be 0 when the Program runs, where the user may catch that."""
+    return (
+        tracer.attempts > 0 and name in _DIVISIONS and isinstance(right, ObjectVariable)
+        and {_type_of(left), _type_of(right)} <= {int, float, bool})
+
+
+def divided_in_try(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
+    """A division that raises while tracing, on the path on which the divisor is 0: there it can be caught."""
+    function = getattr(operator, name)
+    if not tracer.decide(right != 0):
+        dividend = _type_of(left)(1) if isinstance(left, ObjectVariable) else left
+        return function(dividend, _type_of(right)(0))  # raises, with the words for these types
+    attempts, tracer.attempts = tracer.attempts, 0
+    try:
+        return function(left, right)
+    finally:
+        tracer.attempts = attempts
+
+
+def _type_of(number: Any) -> Any:
+    return number.value.kind if isinstance(number, ObjectVariable) else type(number)
+
+
 def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
-    """Raise for an iterator from outside: tracing would use it up."""
+    """Raise for an iterator from outside, which tracing would use up, and for one of which only the run knows how far
+    it came."""
+    if id(iterable) in tracer.spent:
+        raise UnsupportedSyntaxError(
+            "a counter goes on behind a loop that only the run knows the turns of", user_location(),
+            "Make a new counter, or count in a variable.",
+            kind="U15",
+        )
     if isinstance(iterable, Iterator) and tracer.is_outer(iterable):
         raise UnsupportedSyntaxError(
             f"a {type(iterable).__name__} from outside would be used up while the function is traced", user_location(),

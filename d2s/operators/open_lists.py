@@ -17,7 +17,7 @@ from d2s.core.spec import Dim, TensorSpec, spec_of
 from d2s.eager.creation import to_tensor
 from d2s.operators import carried
 from d2s.operators.carried import BuiltForm, Form, ObjectForm, OpenForm, SameForm, TensorForm
-from d2s.operators.control_flow import for_loop
+from d2s.operators.control_flow import for_loop, if_else
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list, refuse
 from d2s.operators.region import CannotMerge
 from d2s.operators.tracer import Tracer
@@ -218,6 +218,37 @@ def copied(tracer: Tracer, function: Callable[..., Any], thing: list[Any], **kwa
     return new_list(tracer, found.value, elements_of(thing))
 
 
+def numbers(tracer: Tracer, span: Any) -> list[Any]:
+    """``list(range(n))``."""
+    found = tracer.python_call(_numbers, (span.start, span.stop, span.step), kind=list, effect=True)
+    return new_list(tracer, found.value, Elements(ObjectForm(int)))
+
+
+def _numbers(start: int, stop: int, step: int) -> list[int]:
+    return list(range(start, stop, step))
+
+
+def list_comp(
+    tracer: Tracer, iterable: Any, elt: Callable[[Any], Any], test: Callable[[Any], Any] | None
+) -> list[Any]:
+    """A list comprehension over what only the run knows the length of: as the loop that it stands for."""
+    from d2s.operators.calls import call as call_traced
+
+    found: list[Any] = []
+
+    def add(item: Any) -> None:
+        call_traced(found.append, elt(item))
+
+    def body(item: Any) -> None:
+        if test is None:
+            add(item)
+        else:
+            if_else(tracer, test(item), lambda: add(item), None)
+
+    for_loop(tracer, iterable, body, None)
+    return found
+
+
 def smallest(tracer: Tracer, function: Callable[..., Any], thing: list[Any]) -> Any:
     """``min(thing)``, ``max(thing)``, of numbers."""
     form: Form | None = elements_of(thing).form
@@ -357,5 +388,5 @@ def are_given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 __all__ = [
     "Parts", "are_given", "augmented", "binary", "call_method", "call_own", "copied", "forget_elements", "is_open",
-    "item", "open_list", "parts_of", "smallest", "store_item", "take_all",
+    "item", "list_comp", "numbers", "open_list", "parts_of", "smallest", "store_item", "take_all",
 ]

@@ -79,7 +79,21 @@ def manager_of(tracer: Tracer, manager: Any) -> Any:
             kind="U25",
         )
     enter, leave = (access.special(tracer, manager, name) for name in ("__enter__", "__exit__"))
-    return manager if enter is None or leave is None else _Traced(enter, leave)
+    if enter is not None and leave is not None:
+        return _Traced(enter, leave)
+    if not _may_be_entered_while_tracing(manager):
+        raise UnsupportedSyntaxError(
+            f"a {type(manager).__name__} cannot be entered in a graph: it would act only while the function is traced",
+            user_location(), "Enter it outside of the static function.",
+            kind="U25",
+        )
+    return manager
+
+
+def _may_be_entered_while_tracing(manager: Any) -> bool:
+    """True for managers that act on the traced code itself: those of d2s, and plain control flow."""
+    package = type(manager).__module__.partition(".")[0]
+    return package == "d2s" or isinstance(manager, _CONTROL_FLOW)
 
 
 class _Traced:
@@ -106,6 +120,7 @@ def _sample() -> Iterator[None]:
 
 
 _CONTEXT_MANAGER_CODE = _sample.__code__
+_CONTROL_FLOW = (contextlib.nullcontext, contextlib.suppress, contextlib.ExitStack, type(_sample()), np.errstate)
 
 
 def context_manager(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -58,6 +58,8 @@ class Tracer(ContainerReader):
         # The hooks that the traced code has registered, and what they may have changed in a `backward` inside of it.
         self.hooks: list[Any] = []
         self.touched: dict[int, Any] = {}
+        # Endless counters that a loop of the Program has gone on with.
+        self.spent: dict[int, Any] = {}
         self.lowering = Lowering(self)
         self.outer_frames = len(user_frames())
         self.grad_mode = state.grad_enabled

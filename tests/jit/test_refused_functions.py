@@ -22,7 +22,7 @@ def test_an_async_function_is_refused_where_it_is_converted():
         d2s.to_static(f)
 
 
-@pytest.mark.parametrize("spread", [lambda n: [i for i in range(n)], lambda n: list(range(n))])  # noqa: C416
+@pytest.mark.parametrize("spread", [lambda n: {i for i in range(n)}, lambda n: [*range(n)]])  # noqa: C416
 def test_a_range_of_a_length_known_at_run_time_cannot_be_spread(spread):
     @d2s.to_static
     def f(x):
