@@ -19,6 +19,7 @@ _SAFE_FUNCTIONS = frozenset({
     operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge, operator.not_, operator.neg,
     operator.pos, operator.abs, operator.add, operator.sub, operator.mul, operator.and_, operator.or_, operator.xor,
     operator.setitem, operator.contains, operator.iadd,
+    list.append, list.extend, list.insert, list.clear, list.copy, list.reverse,
 })
 _SAFE_METHODS = frozenset(
     ("append", "appendleft", "extend", "insert", "clear", "add", "discard", "update", "setdefault"))
@@ -32,7 +33,10 @@ def may_raise(kind: str, op: Op | None, attrs: dict[str, Any]) -> bool:
         return op.name in _INDEXING and next(values_in(attrs), None) is not None
     if kind != "python":
         return kind in ("check_bound", "backward")
-    function = attrs["call"][0]
+    function, args, _ = attrs["call"]
+    if isinstance(function, type) and not args:
+        # An empty container.
+        return False
     if isinstance(function, BuiltinMethodType) and isinstance(function.__self__, list | dict | set):
         return function.__name__ not in _SAFE_METHODS
     is_hashable = getattr(type(function), "__hash__", None) is not None

@@ -184,7 +184,7 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
         if len(args) == 1 and is_open(args[0]) and kwargs.get("key") is None:
             if function is sorted:
                 return open_lists.copied(tracer, sorted, args[0], **kwargs)
-            return open_lists.smallest(tracer, function, args[0])
+            return open_lists.smallest(tracer, function, args[0], **kwargs)
         if kwargs.get("key") is not None:
             kwargs["key"] = wrapped(kwargs["key"])
         if holds_objects(args) and not kwargs:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.guards import Guard
+from d2s.operators.open_items import is_open, refuse
 from d2s.operators.outside import OutsideReader
 from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import Place
@@ -46,6 +47,8 @@ class ContainerReader(OutsideReader):
     def snapshot(self, thing: Any) -> Any:
         """An older container as the trace sees it: a copy with Variables for tensors, each element guarded."""
         source = self.source_of(thing)
+        if is_open(thing):
+            refuse()
         if id(thing) in self.dirty and isinstance(thing, list | dict | set | deque):
             raise UnsupportedSyntaxError(
                 f"a {type(thing).__name__} from outside that this function has changed is read as a whole",

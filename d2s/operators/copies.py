@@ -8,10 +8,11 @@ from collections import deque
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import access
+from d2s.operators import access, open_lists
 from d2s.operators.equality import is_plain
 from d2s.operators.heap import content_of, restore
 from d2s.operators.libraries import run_later
+from d2s.operators.open_items import is_open
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
 
@@ -23,6 +24,8 @@ def shallow_copy(tracer: Tracer, thing: Any) -> Any:
     method = None if isinstance(thing, TensorBase) else access.special(tracer, thing, "__copy__")
     if method is not None:
         return _call(method)
+    if is_open(thing):
+        return open_lists.copied(tracer, copy.copy, thing)
     if type(thing) in _CONTAINERS:
         return copy.copy(tracer.snapshot(thing))
     if tracer.is_made(thing):
@@ -42,6 +45,8 @@ def deep_copy(tracer: Tracer, thing: Any, memo: dict[int, Any] | None = None) ->
     method = access.special(tracer, thing, "__deepcopy__")
     if method is not None:
         made = _call(method, memo)
+    elif is_open(thing):
+        made = open_lists.deeply_copied(tracer, thing)
     elif type(thing) in _CONTAINERS:
         made = _deep_container(tracer, tracer.snapshot(thing), memo, id(thing))
     elif tracer.is_made(thing):

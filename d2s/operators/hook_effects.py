@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from d2s.operators import policy
 from d2s.operators.converted import nested_in
-from d2s.operators.guards import lookup
+from d2s.operators.guards import is_empty, lookup
 from d2s.operators.heap import Fields, Heap
 from d2s.operators.open_lists import forget_elements, open_list
 from d2s.static.runtime import check_states, content_of_cell, states_of
@@ -42,9 +42,14 @@ class Watch:
 
     def __init__(self, tracer: Tracer, hooks: list[Any]) -> None:
         self.tracer = tracer
-        self.cells = [cell for cell in _assigned_cells(hooks) if not tracer.is_outer(cell)]
+        outside = set(map(id, _cells_outside(hooks)))
+
+        def is_outer(thing: Any) -> bool:
+            return id(thing) in outside or tracer.is_outer(thing)
+
+        self.cells = [cell for cell in _assigned_cells(hooks) if not is_outer(cell)]
         changes = any(map(_may_change, hooks))
-        self.nodes = list(Heap(hooks, tracer.is_outer).nodes.values()) if changes else []
+        self.nodes = list(Heap(hooks, is_outer).nodes.values()) if changes else []
         self.tensors = tuple(node for node in self.nodes if isinstance(node, Variable))
         self.before = tracer.python_call(states_of, self.tensors, effect=True) if self.tensors else None
 
@@ -84,6 +89,23 @@ def _functions(hook: Any) -> Iterator[tuple[FunctionType, CodeType]]:
     if isinstance(hook, FunctionType):
         mark = nested_in(hook)
         yield hook, hook.__code__ if mark is None else mark[1].code
+
+
+def _cells_outside(hooks: list[Any]) -> Iterator[CellType]:
+    """The variables of functions around the traced ones: what they hold is older than the call."""
+    seen: set[int] = set()
+    stack = [function for hook in hooks for function, _ in _functions(hook)]
+    while stack:
+        function = stack.pop()
+        if id(function) in seen:
+            continue
+        seen.add(id(function))
+        mark = nested_in(function)
+        yield from (mark[0] if mark is not None else function).__closure__ or ()
+        for cell in function.__closure__ or ():
+            held = None if is_empty(cell) else cell.cell_contents
+            if isinstance(held, FunctionType):
+                stack.append(held)
 
 
 def _assigned_cells(hooks: list[Any]) -> Iterator[CellType]:

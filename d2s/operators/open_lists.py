@@ -6,6 +6,7 @@ program; what is read of it becomes a value again, by the form that all its elem
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinMethodType
@@ -163,7 +164,7 @@ def call_method(
     if name == "__iter__":
         return Parts(tracer, thing)
     kind = _kind(form) if name in _GIVE_ELEMENT else list if name in _GIVE_LIST else _KINDS.get(name)
-    found = tracer.python_call(func, args, kwargs, kind=kind, effect=True)
+    found = tracer.python_call(getattr(list, name), (thing, *args), kwargs, kind=kind, effect=True)
     if name in _GIVE_NOTHING:
         return None
     if name == "__iadd__":
@@ -249,12 +250,21 @@ def list_comp(
     return found
 
 
-def smallest(tracer: Tracer, function: Callable[..., Any], thing: list[Any]) -> Any:
+def smallest(tracer: Tracer, function: Callable[..., Any], thing: list[Any], **default: Any) -> Any:
     """``min(thing)``, ``max(thing)``, of numbers."""
     form: Form | None = elements_of(thing).form
     if not isinstance(form, ObjectForm):
         refuse(f"{function.__name__}() of a list whose length only the run knows, and that holds no numbers")
-    return tracer.python_call(function, (thing,), kind=form.kind, effect=True)
+    kind = form.kind if all(type(value) is form.kind for value in default.values()) else None
+    return tracer.python_call(function, (thing,), default, kind=kind, effect=True)
+
+
+def deeply_copied(tracer: Tracer, thing: list[Any]) -> list[Any]:
+    """``copy.deepcopy(thing)``: its tensors are new ones."""
+    form: Form | None = elements_of(thing).form
+    return new_list(
+        tracer, tracer.python_call(copy.deepcopy, (thing,), kind=list, effect=True).value,
+        Elements(form if isinstance(form, ObjectForm | SameForm) else ObjectForm(None)))
 
 
 class Parts:
@@ -387,6 +397,7 @@ def are_given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 __all__ = [
-    "Parts", "are_given", "augmented", "binary", "call_method", "call_own", "copied", "forget_elements", "is_open",
-    "item", "list_comp", "numbers", "open_list", "parts_of", "smallest", "store_item", "take_all",
+    "Parts", "are_given", "augmented", "binary", "call_method", "call_own", "copied", "deeply_copied",
+    "forget_elements", "is_open", "item", "list_comp", "numbers", "open_list", "parts_of", "smallest", "store_item",
+    "take_all",
 ]

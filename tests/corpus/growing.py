@@ -7,7 +7,7 @@ import itertools
 import types
 
 import d2s
-from tests.corpus.register import LOG, program, record, refused
+from tests.corpus.register import LOG, program, record
 
 
 @program
@@ -222,7 +222,7 @@ def list_of_a_range(x, n):
     return x * len(ks), ks, sorted(ks), max(ks, default=0)
 
 
-@refused
+@program
 def chosen_from_a_growing_list(x, n, c):
     # carried out of the loop by a name
     best = x
@@ -299,7 +299,7 @@ def write_after_append(x, n):
     return parts
 
 
-@refused
+@program
 def queue_of_tuples(x, n):
     queue = [(x, 0)]
     out = x * 0

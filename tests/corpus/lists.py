@@ -537,7 +537,7 @@ def list_spread_out(x, n):
     return first + second
 
 
-@refused
+@program
 def list_in_a_comprehension(x, n):
     seen = []
     for i in range(n):

@@ -41,6 +41,25 @@ def test_variables_and_lists(convert):
 
 
 @both_modes
+def test_lists_of_the_caller_stay_what_they_are(convert):
+    seen, counts = [], {"hook": 0}
+
+    def f(x):
+        def hook(g):
+            seen.append(g.item())
+            counts["hook"] += 1
+
+        x.register_hook(hook)
+        (x * x).sum().backward()
+        return x * 2
+
+    f = convert(f)
+    f(leaf(2.0)), f(leaf(3.0))
+    assert seen == [4.0, 6.0]
+    assert counts == {"hook": 2}
+
+
+@both_modes
 def test_a_name_that_is_assigned_after_its_hook(convert):
     def f(x):
         y = x * x
