@@ -300,6 +300,11 @@ def _transpose(draw: Draw) -> Case:
     return Case([reals(draw, shape)], {"perm": tuple(draw(st.permutations(range(len(shape)))))})
 
 
+@case_of("transposed_copy")
+def _transposed_copy(draw: Draw) -> Case:
+    return Case([reals(draw, (draw(st.integers(0, 35)), draw(st.integers(0, 3))))])
+
+
 @case_of("broadcast_to")
 def _broadcast_to(draw: Draw) -> Case:
     shape = draw(shapes())
