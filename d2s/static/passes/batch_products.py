@@ -93,9 +93,9 @@ class _Batch:
         """A copy of the transpose before the first of many products with it: BLAS is slower with it as a view."""
         users: dict[Value, list[int]] = {}
         for position, operator in enumerate(self.operators):
-            if operator.kind == "matmul" and operator.attrs == {"transpose_x": False, "transpose_y": True}:
-                if all(_has_axes(value, 2) for value in operator.inputs):
-                    users.setdefault(operator.inputs[1], []).append(position)
+            is_one = operator.kind == "matmul" and operator.attrs == {"transpose_x": False, "transpose_y": True}
+            if is_one and all(_has_axes(value, 2) for value in operator.inputs):
+                users.setdefault(operator.inputs[1], []).append(position)
         copies: dict[int, Operator] = {}
         for weight, positions in users.items():
             if len(positions) < FEWEST_OF_A_TRANSPOSE:
