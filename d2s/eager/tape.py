@@ -264,7 +264,7 @@ class OpNode(InteriorNode):
         # Not by the __init__ of the class above: one call less for every op.
         self.edges = edges
         self.specs = specs
-        self.sequence = next(_sequence)
+        self.sequence = next_in_sequence()
         self.hooks = None
         self.retained = None
         self.released = False

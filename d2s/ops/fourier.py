@@ -36,7 +36,8 @@ def _infer_fft(x: TensorSpec, *, axis: int, inverse: bool, norm: str) -> TensorS
 def fft_op(x: Array, *, axis: int, inverse: bool, norm: str) -> Array:
     """Transform along one axis."""
     function: Any = np.fft.ifft if inverse else np.fft.fft
-    return function(x, axis=axis, norm=norm).astype(np.result_type(x.dtype, np.complex64), copy=False)
+    found: Array = function(x, axis=axis, norm=norm).astype(np.result_type(x.dtype, np.complex64), copy=False)
+    return found
 
 
 def _gradient(g: Tensor, x: Any, axis: int, inverse: bool, norm: str) -> Tensor:
