@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from d2s import autograd, device, dtypes, errors, io, linalg, metric, nn, ops, optimizer, regularizer, tensor
+from d2s import autograd, device, dtypes, errors, fft, io, linalg, metric, nn, ops, optimizer, regularizer, tensor
 from d2s.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 from d2s.core.spec import default_dtype as get_default_dtype
 from d2s.core.spec import set_default_dtype
@@ -98,6 +98,7 @@ __all__ = [
     "enable_grad",
     "enable_static",
     "errors",
+    "fft",
     "from_dlpack",
     "get_default_dtype",
     "get_device",

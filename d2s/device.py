@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from d2s.errors import ArgumentError
 
@@ -41,8 +42,8 @@ def set_device(device: str | CPUPlace) -> CPUPlace:
     return check_device(device)
 
 
-def get_device() -> str:
-    """Name of the device that tensors are made on: ``"cpu"``."""
+def get_device(input: Any = None) -> str:
+    """Name of the device that tensors are made on, or that `input` is on: ``"cpu"``."""
     return "cpu"
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from d2s.core.spec import as_dtype, default_dtype
 from d2s.drawing.table import table
 from d2s.eager.tensor import Tensor
-from d2s.errors import DTypeError
+from d2s.errors import ArgumentError, DTypeError
 from d2s.nn.layer import Layer
 
 
-def summary(layer: Layer, input_spec: Any = None, input: Any = None) -> dict[str, int]:
+def summary(net: Layer, input_size: Any = None, dtypes: Any = None, input: Any = None) -> dict[str, int]:
     """
     Print a table of all layers: what each gives, and how many parameters it has.
 
@@ -22,10 +22,11 @@ def summary(layer: Layer, input_spec: Any = None, input: Any = None) -> dict[str
 
     Parameters
     ----------
-    layer : Layer
-    input_spec : InputSpec, shape, or a list of these
-        What the inputs are like.  Sizes that are left open (None or -1) count as 1; a shape alone means the default
-        dtype.
+    net : Layer
+    input_size : InputSpec, shape, or a list of these
+        What the inputs are like.  Sizes that are left open (None or -1) count as 1.
+    dtypes : dtype or list of dtype, optional
+        Of inputs given by a shape alone; the default dtype if left out.
     input : Tensor or list, optional
         Inputs to call the layer with, in place of zeros.
 
@@ -37,20 +38,24 @@ def summary(layer: Layer, input_spec: Any = None, input: Any = None) -> dict[str
     Raises
     ------
     TypeError
-        If neither `input_spec` nor `input` says what the inputs are, or a spec is none.
+        If neither `input_size` nor `input` says what the inputs are, or a spec is none.
     """
     if input is not None:
         inputs = list(input) if isinstance(input, list | tuple) else [input]
-    elif input_spec is not None:
-        inputs = [_zeros(spec) for spec in _specs(input_spec)]
+    elif input_size is not None:
+        specs = _specs(input_size)
+        several = list(dtypes) if isinstance(dtypes, list | tuple) else [dtypes] * len(specs)
+        if len(several) != len(specs):
+            raise ArgumentError(f"summary got {len(specs)} inputs but {len(several)} dtypes")
+        inputs = [_zeros(spec, dtype) for spec, dtype in zip(specs, several, strict=True)]
     else:
-        raise DTypeError("summary needs an input_spec, or an input")
-    shapes = _shapes_of(layer, inputs)
+        raise DTypeError("summary needs an input_size, or an input")
+    shapes = _shapes_of(net, inputs)
     rows = [
         [name, type(part).__name__, shapes.get(id(part), "not called"), f"{own:,}"]
-        for name, part, own in _layers(layer)
+        for name, part, own in _layers(net)
     ]
-    parameters = {id(parameter): parameter for parameter in layer.parameters()}.values()
+    parameters = {id(parameter): parameter for parameter in net.parameters()}.values()
     total = sum(parameter.size for parameter in parameters)
     trainable = sum(parameter.size for parameter in parameters if parameter.trainable)
     size = sum(parameter.data.nbytes for parameter in parameters)
@@ -110,13 +115,13 @@ def _specs(given: Any) -> list[Any]:
         return [given]
     if isinstance(given, list | tuple):
         return list(given)
-    raise DTypeError(f"input_spec must be an InputSpec, a shape or a list of these, got {given!r}")
+    raise DTypeError(f"input_size must be an InputSpec, a shape or a list of these, got {given!r}")
 
 
-def _zeros(spec: Any) -> Tensor:
+def _zeros(spec: Any, dtype: Any) -> Tensor:
     shape = getattr(spec, "shape", spec)
     if not isinstance(shape, list | tuple):
-        raise DTypeError(f"input_spec must hold InputSpecs or shapes, got {spec!r}")
-    dtype = getattr(spec, "dtype", None)
+        raise DTypeError(f"input_size must hold InputSpecs or shapes, got {spec!r}")
+    dtype = getattr(spec, "dtype", dtype)
     sizes = [1 if size is None or size == -1 else size for size in shape]
     return Tensor(np.zeros(sizes, default_dtype() if dtype is None else as_dtype(dtype)))

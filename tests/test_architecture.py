@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ops": {"errors", "dtypes", "device", "core"},
     "tensor": LOW,
     "linalg": LOW,
+    "fft": LOW,
     "eager": LOW,
     "static": LOW | {"drawing"},
     "transpiler": {"errors"},

@@ -41,9 +41,12 @@ Size: TypeAlias = int | Dim
 Shape: TypeAlias = tuple[Size, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class TensorSpec:
-    """What is known of a tensor without its values: its shape (ints and Dims) and its dtype."""
+    """What is known of a tensor without its values: its shape (ints and Dims) and its dtype.
+
+    Never changed; not `frozen`, because then it takes four times as long to make one, and every op makes some.
+    """
 
     shape: Shape
     dtype: DType
@@ -127,10 +130,10 @@ def default_dtype() -> DType:
     return _default_dtype
 
 
-def set_default_dtype(dtype: Any) -> None:
+def set_default_dtype(d: Any) -> None:
     """Set the dtype of tensors made from Python floats (float16, float32 or float64)."""
     global _default_dtype
-    wanted = as_dtype(dtype)
+    wanted = as_dtype(d)
     if wanted.name not in FLOATS:
         raise DTypeError(f"the default dtype must be one of {', '.join(FLOATS)}, got {wanted.name}")
     _default_dtype = wanted

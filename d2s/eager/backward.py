@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
+from d2s.core.spec import DType
 from d2s.eager.tape import Edge
 from d2s.eager.tensor import Tensor
 from d2s.eager.walk import Walk
@@ -122,6 +124,12 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
+@cache
+def _one(dtype: DType) -> np.ndarray[Any, Any]:
+    """Where most walks start; arrays are never written to."""
+    return np.ones((), dtype)
+
+
 def _roots(tensors: Sequence[Tensor], grads: Sequence[Any] | None) -> list[tuple[Edge, Tensor]]:
     roots: list[tuple[Edge, Tensor]] = []
     given = [None] * len(tensors) if grads is None else grads
@@ -138,7 +146,8 @@ def _roots(tensors: Sequence[Tensor], grads: Sequence[Any] | None) -> list[tuple
                     advice="Reduce it first (loss.sum()), or pass grad_tensor.",
                     kind="G05",
                 )
-            seed = Tensor(np.ones_like(tensor.data))
+            data = tensor.data
+            seed = Tensor(np.ones_like(data) if data.ndim else _one(data.dtype))
         else:
             if not isinstance(grad_tensor, Tensor):
                 raise DTypeError(f"grad_tensor must be a Tensor or None, got {type(grad_tensor).__name__}", kind="D04")

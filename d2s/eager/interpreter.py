@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,26 +9,14 @@ import numpy as np
 
 from d2s.core.interpreter import register_wrapping, set_default_interpreter, state
 from d2s.core.op import Op
-from d2s.core.spec import TensorSpec, is_floating, spec_of
+from d2s.core.spec import default_dtype, is_floating
 from d2s.eager import views
+from d2s.eager.cases import case_of
+from d2s.eager.quiet import is_quiet, quiet
+from d2s.eager.straight import NotExact, exactly
 from d2s.eager.tape import Edge, OpNode
 from d2s.eager.tensor import Tensor
 from d2s.ops.sharing import VIEW_OPS
-
-_computing: contextvars.ContextVar[bool] = contextvars.ContextVar("d2s_computing", default=False)
-
-
-class _Quiet(threading.local):
-    """A context in which NumPy computes inf and nan without warning, as tensor libraries do."""
-
-    def __init__(self) -> None:
-        context = contextvars.copy_context()
-        context.run(np.seterr, all="ignore")
-        context.run(_computing.set, True)
-        self.run = context.run
-
-
-_quiet = _Quiet()
 
 
 class EagerInterpreter:
@@ -48,12 +34,19 @@ class EagerInterpreter:
 
     def evaluate(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Evaluate `op` without regard to views."""
-        result = compute(op, args, attrs)
+        arrays = [arg.data if isinstance(arg, Tensor) else arg for arg in args]
+        if op.kinds is not None and arrays[0].dtype.kind not in op.kinds:
+            refuse(op, arrays, attrs)
+        try:
+            # Inside of `quiet` already: the forward function of an outer op calls ops itself.
+            result = op.forward(*arrays, **attrs) if is_quiet.get() else quiet.run(op.forward, *arrays, **attrs)
+        except Exception as error:
+            refuse(op, arrays, attrs, error)
+            raise
         if state.grad_enabled and op.is_differentiable:
-            edges = [arg.edge() if isinstance(arg, Tensor) else None for arg in args]
-            for index, edge in enumerate(edges):
-                if edge is not None and op.differentiates(index):
-                    return _recorded(op, args, attrs, edges, result)
+            for arg in args:
+                if isinstance(arg, Tensor) and not arg._stop_gradient:
+                    return _recorded(op, args, arrays, attrs, result)
         if type(result) is np.ndarray:
             return Tensor(result)
         if type(result) is tuple:
@@ -61,56 +54,64 @@ class EagerInterpreter:
         return Tensor(np.asarray(result))
 
 
-def compute(op: Op, args: Sequence[Any], attrs: dict[str, Any]) -> Any:
-    """What the forward function of `op` gives for the arrays of `args`."""
-    arrays = [arg.data if isinstance(arg, Tensor) else arg for arg in args]
+def compute(op: Op, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
+    """What the forward function of `op` gives for arrays."""
     if op.kinds is not None and arrays[0].dtype.kind not in op.kinds:
-        refusal = op.refusal(arrays, attrs)
-        if refusal is not None:
-            raise refusal
+        refuse(op, arrays, attrs)
     try:
-        if _computing.get():
-            # The forward function of an outer op calls ops itself.
-            return op.forward(*arrays, **attrs)
-        return _quiet.run(op.forward, *arrays, **attrs)
+        return op.forward(*arrays, **attrs) if is_quiet.get() else quiet.run(op.forward, *arrays, **attrs)
     except Exception as error:
-        better = op.refusal(arrays, attrs)
-        if better is None:
-            raise
+        refuse(op, arrays, attrs, error)
+        raise
+
+
+def refuse(op: Op, arrays: Sequence[Any], attrs: dict[str, Any], error: Exception | None = None) -> None:
+    """Raise what `infer` says against these operands, if it does."""
+    better = op.refusal(arrays, attrs)
+    if better is not None:
         raise better from error
 
 
-def _recorded(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], edges: list[Edge | None], result: Any) -> Any:
-    """Tensors for `result`, with a node that can differentiate them."""
-    for index, edge in enumerate(edges):
-        if edge is not None and not op.differentiates(index):
-            edges[index] = None
-    read, reads_out = op.reads_for(tuple([edge is not None for edge in edges]))
-    inputs: list[Any] = []
-    versions: list[int] = []
-    for arg, is_read in zip(args, read, strict=True):
-        version = -1
-        if isinstance(arg, Tensor):
-            if is_read:
-                version = arg.version
+def _recorded(op: Op, args: tuple[Any, ...], arrays: list[Any], attrs: dict[str, Any], result: Any) -> Any:
+    """Tensors for `result`, with a node that can differentiate them if there is a rule for what wants a gradient."""
+    edges: list[Edge | None] = []
+    key: list[Any] | None = [op, default_dtype()]
+    try:
+        for arg, array in zip(args, arrays, strict=True):
+            if arg is array:
+                edges.append(None)
+                key.append(exactly(arg))  # type: ignore[union-attr]
+            elif arg._stop_gradient:
+                edges.append(None)
+                key += (array.shape, array.dtype, False)  # type: ignore[operator]
             else:
-                arg = TensorSpec(arg.data.shape, arg.data.dtype)
-        inputs.append(arg)
-        versions.append(version)
-    if type(result) is tuple:
-        parts = tuple([np.asarray(part) for part in result])
-        node = OpNode(op, attrs, tuple(inputs), tuple(versions), edges, [spec_of(part) for part in parts],
-                      parts if reads_out else None)
-        return tuple([
-            _result(node, part, index) if is_floating(part.dtype) else Tensor(part)
-            for index, part in enumerate(parts)
-        ])
-    data = result if type(result) is np.ndarray else np.asarray(result)
-    if not is_floating(data.dtype):
-        return Tensor(data)
-    node = OpNode(op, attrs, tuple(inputs), tuple(versions), edges, (TensorSpec(data.shape, data.dtype),),
-                  data if reads_out else None)
-    return _result(node, data, 0) if reads_out else Tensor(data, False, node, 0)
+                node = arg._node
+                edges.append(arg.graph_edge() if node is None else (node, arg._index))
+                key += (array.shape, array.dtype, True)  # type: ignore[operator]
+        if attrs:
+            key += [(name, exactly(value)) for name, value in attrs.items()]  # type: ignore[operator]
+    except NotExact:
+        key = None
+        edges = [arg.edge() if isinstance(arg, Tensor) else None for arg in args]
+    several = type(result) is tuple
+    parts = [np.asarray(part) for part in result] if several else [
+        result if type(result) is np.ndarray else np.asarray(result)]
+    case = case_of(key, op, args, edges, parts)
+    if not case.carries:
+        return tuple(map(Tensor, parts)) if several else Tensor(parts[0])
+    inputs, versions = case.inputs.copy(), case.unread.copy()
+    for index in case.saved:
+        inputs[index] = arg = args[index]
+        versions[index] = arg.version
+    for index in case.without:
+        edges[index] = None
+    out = (tuple(parts) if several else parts[0]) if case.reads_out else None
+    made = OpNode(op, attrs, inputs, versions, edges, case.specs, out, case)
+    if not several:
+        return _result(made, parts[0], 0) if case.reads_out else Tensor(parts[0], False, made, 0)
+    return tuple([
+        _result(made, part, index) if is_floating(part.dtype) else Tensor(part) for index, part in enumerate(parts)
+    ])
 
 
 def _result(node: OpNode, data: Any, index: int) -> Tensor:

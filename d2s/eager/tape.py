@@ -18,6 +18,7 @@ from d2s.core.hooks import HookList, watching
 from d2s.core.interpreter import grad_enabled
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
+from d2s.eager.cases import Case
 from d2s.errors import GradientError, Location
 from d2s.ops.reduction import unbroadcast
 
@@ -235,9 +236,9 @@ class OpNode(InteriorNode):
 
     Attributes
     ----------
-    inputs : tuple
+    inputs : sequence
         Per input the Tensor if the rules read its value, its TensorSpec if they do not, else the constant.
-    versions : tuple of int
+    versions : sequence of int
         Version of each saved Tensor when the op ran, -1 for other inputs.
     out_data : array, tuple of arrays or None
         The result, if the rules read it.
@@ -245,26 +246,36 @@ class OpNode(InteriorNode):
         Of a result that the rules read, the Tensor of each output: it must not be written to.
     written : TensorSpec or None
         The result that has been.
+    case : Case or None
+        What is the same whenever the op runs on such inputs.
     """
 
-    __slots__ = ("attrs", "inputs", "op", "out_data", "results", "versions", "written")
+    __slots__ = ("attrs", "case", "inputs", "op", "out_data", "results", "versions", "written")
 
     def __init__(
         self,
         op: Op,
         attrs: dict[str, Any],
-        inputs: tuple[Any, ...],
-        versions: tuple[int, ...],
+        inputs: Sequence[Any],
+        versions: Sequence[int],
         edges: list[Edge | None],
         specs: Sequence[TensorSpec],
         out_data: Any,
+        case: Case | None = None,
     ) -> None:
-        super().__init__(edges, specs)
+        # Not by the __init__ of the class above: one call less for every op.
+        self.edges = edges
+        self.specs = specs
+        self.sequence = next_in_sequence()
+        self.hooks = None
+        self.retained = None
+        self.released = False
         self.op = op
         self.attrs = attrs
         self.inputs = inputs
         self.versions = versions
         self.out_data = out_data
+        self.case = case
         self.results: dict[int, weakref.ref[Tensor]] | None = None
         self.written: TensorSpec | None = None
 
@@ -289,6 +300,21 @@ class OpNode(InteriorNode):
             if version >= 0 and value.version != version:
                 self._refuse(value)
 
+    def visit(self, walk: Walk, grads: list[Tensor | None]) -> None:
+        case = self.case
+        if case is None or not walk.is_plain or not walk.needs_all or self.hooks is not None or len(grads) > 1:
+            super().visit(walk, grads)
+            return
+        # The common case: the same, with fewer calls.
+        if self.released or self.written is not None:
+            self.check_usable()
+        inputs, versions = self.inputs, self.versions
+        for index in case.saved:
+            if inputs[index].version != versions[index]:
+                self._refuse(inputs[index])
+        self.propagate(walk, grads)
+        walk.all_arrived(self)
+
     def _refuse(self, value: Any) -> None:
         raise GradientError(
             f"a tensor that the gradient of {self.op.name} needs has been modified in place: shape {list(value.shape)}",
@@ -297,7 +323,7 @@ class OpNode(InteriorNode):
         )
 
     def release(self) -> None:
-        super().release()
+        self.released = True
         self.inputs = self.versions = ()
         self.out_data = self.results = None
 
@@ -307,11 +333,23 @@ class OpNode(InteriorNode):
 
     def propagate(self, walk: Walk, grads: list[Tensor | None]) -> None:
         op, inputs, edges, attrs = self.op, self.inputs, self.edges, self.attrs
+        if len(grads) > 1:
+            grads = [zeros(spec) if grad is None else grad for grad, spec in zip(grads, self.specs, strict=True)]
+        case = self.case
+        needs = case.wanted if case is not None and walk.needs_all else tuple([
+            edge is not None and walk.needs(edge) for edge in edges])
+        if case is not None and walk.is_plain:
+            function = case.straight(op, attrs, needs, grads, inputs, self.out_data)
+            if function is not None:
+                arrays = self._arrays(grads, case)
+                if not walk.retain_graph:
+                    self.release()
+                for edge, array in zip(edges, walk.quietly(function, *arrays), strict=True):
+                    if array is not None:
+                        walk.accumulate(edge, interpreter.wrap(array))  # type: ignore[arg-type]
+                return
+        g: Any = grads[0] if len(grads) == 1 else tuple(grads)
         out = self._output(walk)
-        g: Any = grads[0] if len(grads) == 1 else tuple(
-            zeros(spec) if grad is None else grad for grad, spec in zip(grads, self.specs, strict=True)
-        )
-        needs = [edge is not None and walk.needs(edge) for edge in edges]
         if not walk.retain_graph:
             self.release()
         for value, edge, grad in zip(inputs, edges, op.gradients(g, out, inputs, attrs, needs), strict=True):
@@ -319,6 +357,18 @@ class OpNode(InteriorNode):
                 if grad.data.shape != (shape := tuple(value.shape)):
                     grad = unbroadcast(grad, shape)
                 walk.accumulate(edge, grad)
+
+    def _arrays(self, grads: Sequence[Any], case: Case) -> list[Any]:
+        """What the rules as straight code read."""
+        arrays = [grad.data for grad in grads]
+        out = self.out_data
+        if type(out) is tuple:
+            arrays += out
+        elif out is not None:
+            arrays.append(out)
+        for index in case.saved:
+            arrays.append(self.inputs[index].data)
+        return arrays
 
     def _output(self, walk: Walk) -> Any:
         """The saved output as Tensor (or tuple of them), joined to this node if the walk itself is recorded."""

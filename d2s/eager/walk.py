@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from d2s.core.hooks import HookList
 from d2s.core.interpreter import state
 from d2s.core.modes import modes_now, put_back
 from d2s.eager.lines import explain_in_backward
+from d2s.eager.quiet import is_quiet, quiet
 from d2s.eager.tape import Edge, InteriorNode, LeafNode, Node
 from d2s.errors import AnomalyError
 
@@ -51,13 +52,19 @@ class Walk:
         # Set if a call that was found as one node has become several.
         self.begins_anew = False
         targets = None if targets is None else list(targets)
-        blocked = list(blocked)
+        blocked = list(blocked) if blocked else []
         # Nodes of which a gradient is asked for, or stopped, at an output; None if nothing of that kind is asked.
         self.asked = None if targets is None and not blocked else {node for node, _ in (*(targets or ()), *blocked)}
         self.captured: dict[Edge, Tensor | None] | None = None
         if targets is not None:
             self.captured = dict.fromkeys(map(self.resolved, targets))
         self.blocked = frozenset(map(self.resolved, blocked))
+        # Every gradient is of use.
+        self.needs_all = self.captured is None and not self.blocked
+        # Ops are computed at once, and nobody watches: gradient rules may run as straight code.
+        self.is_plain = not create_graph and state.current is interpreter.default_interpreter()
+        # Calls a function of arrays without warnings of inf and nan.
+        self.quietly: Callable[..., Any] = _at_once if is_quiet.get() else quiet.run
         self._slots: dict[InteriorNode, list[Tensor | None]] = {}
         self._leaf_slots: dict[LeafNode, Tensor] = {}
         self._leaf_counts: dict[LeafNode, int] = {}
@@ -167,14 +174,22 @@ class Walk:
         node, index = edge
         if type(node) is LeafNode:
             sum_so_far = self._leaf_slots.get(node)
-            self._leaf_slots[node] = grad if sum_so_far is None else sum_so_far + grad
+            self._leaf_slots[node] = grad if sum_so_far is None else self._sum(sum_so_far, grad)
             return
         assert isinstance(node, InteriorNode)
         slots = self._slots.get(node)
         if slots is None:
             slots = self._slots[node] = [None] * len(node.specs)
         held = slots[index]
-        slots[index] = grad if held is None else held + grad
+        slots[index] = grad if held is None else self._sum(held, grad)
+
+    def _sum(self, first: Tensor, second: Tensor) -> Tensor:
+        """Two contributions to one gradient, added by the op `add`."""
+        if self.is_plain and first.data.shape == second.data.shape and first.data.dtype == second.data.dtype:
+            found: Tensor = interpreter.wrap(np.asarray(self.quietly(np.add, first.data, second.data)))
+            return found
+        total: Tensor = first + second
+        return total
 
     def arrived(self, leaf: LeafNode) -> None:
         """Say that one of the expected contributions to `leaf` is in, or will not come; the last one finishes it.
@@ -187,9 +202,14 @@ class Walk:
 
     def all_arrived(self, node: InteriorNode) -> None:
         """Say it for every leaf that `node` leads to directly."""
+        counts = self._leaf_counts
         for edge in node.edges:
-            if edge is not None and type(edge[0]) is LeafNode and (not self.blocked or edge not in self.blocked):
-                self.arrived(edge[0])
+            if edge is not None and type(leaf := edge[0]) is LeafNode and (
+                not self.blocked or edge not in self.blocked
+            ):
+                counts[leaf] = count = counts.get(leaf, 1) - 1
+                if count == 0:
+                    self._finish(leaf)
 
     def _finish(self, leaf: LeafNode) -> None:
         grad = self._leaf_slots.pop(leaf, None)
@@ -228,6 +248,10 @@ class Walk:
             return grad.alias()
         own: Tensor = interpreter.wrap(grad.data, False)
         return own
+
+
+def _at_once(function: Callable[..., Any], *arrays: Any) -> Any:
+    return function(*arrays)
 
 
 def _age(node: InteriorNode) -> int:

@@ -113,14 +113,14 @@ def _with_source(function: Any) -> FunctionType:
     return plain
 
 
-def not_to_static(function: Any = None) -> Any:
+def not_to_static(func: Any = None) -> Any:
     """Keep a function eager: when a static function calls it, it runs as it is, on every run."""
-    if function is None:
+    if func is None:
         return not_to_static
-    if isinstance(function, FunctionType):
-        policy.keep_eager(function)
-        return function
-    if isinstance(function, MethodType):
-        policy.keep_eager(function.__func__)  # type: ignore[arg-type]
-        return function
-    raise DTypeError(f"not_to_static needs a function, got {type(function).__name__}")
+    if isinstance(func, FunctionType):
+        policy.keep_eager(func)
+        return func
+    if isinstance(func, MethodType):
+        policy.keep_eager(func.__func__)  # type: ignore[arg-type]
+        return func
+    raise DTypeError(f"not_to_static needs a function, got {type(func).__name__}")

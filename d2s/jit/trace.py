@@ -18,6 +18,7 @@ from d2s.operators.sources import Argument, fetcher
 from d2s.operators.tracer import Tracer
 from d2s.static.executor import Compiled
 from d2s.static.program import Block, Program, Value
+from d2s.transpiler.convert import keep_hooks_in_place
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,26 @@ def record(
     guards: GuardSet | None = None,
 ) -> Tracer:
     """The tracer that has recorded a call: it holds the Program, not compiled, and where its inputs are found."""
-    program = Program(name)
-    tracer = Tracer(program, numbers, sizes)
-    if guards is not None:
-        tracer.guards = guards
+    while True:
+        tracer = Tracer(Program(name), numbers, sizes)
+        if guards is not None:
+            tracer.guards = guards
+        try:
+            _record(tracer, function, signature, bound)
+        except Exception:
+            if not tracer.misplaced:
+                raise
+        if not tracer.misplaced:
+            return tracer
+        # Nothing has been changed outside: the trace begins anew, with these hooks where the user has registered them.
+        for code, lines in tracer.misplaced:
+            keep_hooks_in_place(code, lines)
+
+
+def _record(
+    tracer: Tracer, function: Callable[..., Any], signature: inspect.Signature, bound: dict[str, Any]
+) -> None:
+    program = tracer.program
     assert isinstance(function, FunctionType)
     converted = conversion.converted_for_tracing(function)
     assert converted is not None
@@ -92,7 +109,6 @@ def record(
     # Paths that were followed and given up have left writes behind.
     existing = set(program.all_operators())
     program.writes = {operator: write for operator, write in program.writes.items() if operator in existing}
-    return tracer
 
 
 def _read_arguments(

@@ -7,10 +7,13 @@ One that comes up inside an operator, when the Program runs, would pass by the h
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from types import BuiltinMethodType
 from typing import Any
 
 from d2s.core.op import Op
+from d2s.core.spec import TensorSpec
 from d2s.operators import policy
 from d2s.static.program import values_in
 
@@ -25,6 +28,24 @@ _SAFE_METHODS = frozenset(
     ("append", "appendleft", "extend", "insert", "clear", "add", "discard", "update", "setdefault"))
 _SAFE_MODULES = frozenset({"d2s", "logging", "warnings"})
 _INDEXING = frozenset({"getitem", "setitem"})
+
+
+def may_not_fit(op: Op, specs: Iterable[TensorSpec]) -> bool:
+    """True if an op raises for some sizes that the trace leaves open."""
+    shapes = [spec.shape for spec in specs]
+    if all(isinstance(size, int) for shape in shapes for size in shape):
+        return False
+    aligned = zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
+    return op.name in _LOOKUPS or any(len({size for size in sizes if size != 1}) > 1 for sizes in aligned)
+
+
+def depends_on_integers(op: Op, specs: Sequence[TensorSpec]) -> bool:
+    """True if an op raises for some integers that it is given as indices, or as exponents of integers."""
+    asked = specs if op.name == "pow" else specs[1:] if op.name in _LOOKUPS else ()
+    return bool(asked) and all(spec.dtype.kind in "iu" for spec in asked[-1:])
+
+
+_LOOKUPS = frozenset({*_INDEXING, "take", "take_along_axis", "put_along_axis"})
 
 
 def may_raise(kind: str, op: Op | None, attrs: dict[str, Any]) -> bool:

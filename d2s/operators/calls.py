@@ -74,12 +74,14 @@ def _is_hashable(func: Any) -> bool:
 
 def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_converted(func):
+        tracer.calls += 1
         return func(*args, **kwargs)
     if policy.is_kept_eager(func):
         return libraries.call_unknown(tracer, func, args, kwargs)
     if protocols.is_context_manager_maker(func):
         return protocols.context_manager(func, args, kwargs)
     if policy.is_convertible(func):
+        tracer.calls += 1
         converted = conversion.converted_for_tracing(func)
         if converted is None:
             return _call_without_source(tracer, func, args, kwargs)

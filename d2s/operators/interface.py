@@ -258,6 +258,14 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         return PythonOperators.attempt() if tracer is None else tracer.attempt()
 
+    def crossing(  # type: ignore[override]
+        self, lines: tuple[int, ...], is_registration: bool
+    ) -> AbstractContextManager[None]:
+        tracer = current_tracer()
+        if tracer is None:
+            return PythonOperators.crossing(lines, is_registration)
+        return tracer.crossing(self._names.fn.__code__, lines, is_registration)
+
     def enter(self, manager: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
         if tracer is None:

@@ -10,6 +10,7 @@ from typing import Any
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
+from d2s.operators.attempts import may_not_fit
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for, tensor_guard
 from d2s.operators.recorder import PathRecorder
@@ -309,8 +310,11 @@ class OutsideReader(PathRecorder):
         if not self.sizes.any_open:
             return super().process(op, args, attrs)
         args = tuple(self.lift(arg) if isinstance(arg, TensorBase) else arg for arg in args)
-        specs = (arg.spec for arg in args if isinstance(arg, Variable))
+        specs = [arg.spec for arg in args if isinstance(arg, Variable)]
         places = self.sizes.behind((*specs, *args, *_parts(tuple(attrs.values()))))
+        if self.attempts and may_not_fit(op, specs):
+            # Where it fits is to be known while tracing: the handler is traced too.
+            self.sizes.need(places)
         try:
             result = super().process(op, args, attrs)
         except Exception:

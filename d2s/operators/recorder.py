@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from types import CodeType
 from typing import Any
 
 from d2s.core.op import Op
 from d2s.errors import Location, ProgramError, UnsupportedSyntaxError, user_location
-from d2s.operators.attempts import may_raise
+from d2s.operators.attempts import depends_on_integers, may_not_fit, may_raise
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -56,6 +57,10 @@ class PathRecorder(StaticInterpreter):
         How many calls have been recorded that may do anything outside.
     in_test, in_loop, attempts : int
         How many tests of loops, bodies of loops and bodies of `try` are being traced now.
+    calls, risks : int
+        How many calls of the user's functions have been traced, and how many operators recorded that may raise.
+    misplaced : list of (code, int)
+        Lines of hook registrations that should not have been moved, with the code that they are in.
     followed : set of Location
         Branches of which both paths are followed to the end.
     """
@@ -67,6 +72,9 @@ class PathRecorder(StaticInterpreter):
         self.in_test = 0
         self.in_loop = 0
         self.attempts = 0
+        self.calls = 0
+        self.risks = 0
+        self.misplaced: list[tuple[CodeType, tuple[int, ...]]] = []
         self.followed: set[Location | None] = set()
 
     # --- where the trace is --------------------------------------------------------------------------------------
@@ -132,6 +140,26 @@ class PathRecorder(StaticInterpreter):
         finally:
             self.attempts -= 1
 
+    @contextmanager
+    def crossing(self, code: CodeType, lines: tuple[int, ...], is_registration: bool) -> Iterator[None]:
+        """Trace a statement that stands in another order to hook registrations than the user wrote.
+
+        That shows if it may raise, runs code of the user or acts outside: then the trace begins anew without the move.
+        """
+        watched = [self.effects, self.calls, self.risks]
+        is_harmless = False
+        try:
+            yield
+            now = [self.effects, self.calls, watched[2] if is_registration else self.risks]
+            is_harmless = now == watched
+        except BaseException as error:
+            # Others than those of the user say that the trace comes to no end here.
+            is_harmless = not isinstance(error, Exception)
+            raise
+        finally:
+            if not is_harmless:
+                self.misplaced.append((code, lines))
+
     # --- decisions that Python needs now -------------------------------------------------------------------------
 
     def decide(self, symbol: Variable | ObjectVariable) -> bool:
@@ -176,7 +204,13 @@ class PathRecorder(StaticInterpreter):
         self, kind: str, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: dict[str, Any] | None = None,
         op: Op | None = None, effect: bool = False, blocks: tuple[Block, ...] = (),
     ) -> Operator:
-        if self.attempts and may_raise(kind, op, attrs or {}):
+        may_fail = may_raise(kind, op, attrs or {})
+        if op is not None:
+            specs = [value.spec for value in inputs if value.spec is not None]
+            may_fail = may_fail or depends_on_integers(op, specs)
+            self.risks += may_not_fit(op, specs)
+        self.risks += may_fail
+        if self.attempts and may_fail:
             raise UnsupportedSyntaxError(
                 "what this does may raise when the Program runs, where the `try` around it cannot catch it",
                 user_location(), "Do it before the `try`, or keep the function eager with @d2s.jit.not_to_static.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -128,6 +129,16 @@ def unstack(x: Tensor, axis: int = 0, num: int | None = None) -> list[Tensor]:
     if num is not None and x.shape[axis_index(axis, x.ndim)] != num:
         raise ShapeError(f"unstack along axis {axis} of shape {x.shape} does not give {num} tensors")
     return unbind(x, axis)
+
+
+def combinations(x: Tensor, r: int = 2, with_replacement: bool = False, name: str | None = None) -> Tensor:
+    """All choices of `r` elements of a vector, in order, one a row; with replacement each may come again."""
+    if x.ndim != 1:
+        raise ShapeError(f"combinations needs a vector, got shape {list(x.shape)}")
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(x.shape[0]), r))
+    places = np.array(rows, np.int64).reshape(-1)
+    return reshape(getitem(x, places), [len(rows), r])
 
 
 def broadcast_shape(x_shape: Sequence[int], y_shape: Sequence[int]) -> list[int]:

@@ -53,7 +53,7 @@ def _grouped(columns: Array, groups: int) -> Array:
 
 def _by_group(y: Array, groups: int) -> Array:
     """An output (B, O, OH, OW) as one matrix per group: (groups, O / groups, positions)."""
-    return y.transpose(1, 0, 2, 3).reshape(groups, y.shape[1] // groups, -1)
+    return y.transpose(1, 2, 3, 0).reshape(groups, y.shape[1] // groups, -1)
 
 
 @define_op("conv2d", kinds="fc", infer=_infer_conv2d, saves=("x", "weight"), fresh=True)
@@ -63,7 +63,7 @@ def conv2d_op(x: Array, weight: Array, *, window: Window, groups: int) -> Array:
         raise ShapeError("conv2d: image and weight do not fit")
     columns = columns_of(x, window)
     product = weight.reshape(groups, weight.shape[0] // groups, -1) @ _grouped(columns, groups)
-    return product.reshape(weight.shape[0], *columns.shape[2:]).transpose(1, 0, 2, 3)
+    return product.reshape(weight.shape[0], *columns.shape[2:]).transpose(3, 0, 1, 2)
 
 
 def _infer_image(y: TensorSpec, weight: TensorSpec, *, window: Window, groups: int, size: Shape) -> TensorSpec:
@@ -84,7 +84,7 @@ def conv2d_image_op(y: Array, weight: Array, *, window: Window, groups: int, siz
     """The image of `size` that an output of conv2d came from, each window weighted and added in its place."""
     matrix = weight.reshape(groups, weight.shape[0] // groups, -1).transpose(0, 2, 1)
     channels, places = weight.shape[1] * groups, weight.shape[2] * weight.shape[3]
-    columns = (matrix @ _by_group(y, groups)).reshape(channels, places, y.shape[0], *y.shape[2:])
+    columns = (matrix @ _by_group(y, groups)).reshape(channels, places, *y.shape[2:], y.shape[0])
     return add_columns(columns, (y.shape[0], channels, *size), window)
 
 
@@ -98,8 +98,9 @@ def _infer_weight(x: TensorSpec, y: TensorSpec, *, window: Window, groups: int) 
 @define_op("conv2d_weight", infer=_infer_weight, saves=("x", "y"), fresh=True)
 def conv2d_weight_op(x: Array, y: Array, *, window: Window, groups: int) -> Array:
     """Correlation of an image with an output: the gradient of conv2d's weight."""
-    product = _by_group(y, groups) @ _grouped(columns_of(x, window), groups).transpose(0, 2, 1)
-    return product.reshape(y.shape[1], x.shape[1] // groups, *window.kernel)
+    # The long axis is summed over; this way round takes BLAS half the time of the other.
+    product = _grouped(columns_of(x, window), groups) @ _by_group(y, groups).transpose(0, 2, 1)
+    return product.transpose(0, 2, 1).reshape(y.shape[1], x.shape[1] // groups, *window.kernel)
 
 
 def _image(y: Tensor, weight: Tensor, window: Window, groups: int, shape: Sequence[Any]) -> Tensor:

@@ -60,6 +60,12 @@ def linspace_op(*, start: float, stop: float, num: int, dtype: DType) -> Array:
     return np.linspace(start, stop, num).astype(dtype)
 
 
+@define_op("logspace", infer=lambda *, start, stop, num, base, dtype: TensorSpec((num,), dtype))
+def logspace_op(*, start: float, stop: float, num: int, base: float, dtype: DType) -> Array:
+    """Numbers from ``base ** start`` to ``base ** stop``, with the same factor between neighbours."""
+    return np.logspace(start, stop, num, base=base).astype(dtype)
+
+
 @define_op("eye", infer=lambda *, rows, columns, dtype: TensorSpec((rows, columns), dtype))
 def eye_op(*, rows: int, columns: int, dtype: DType) -> Array:
     """Ones on the diagonal, zeros elsewhere."""
@@ -182,6 +188,13 @@ def linspace(start: Any, stop: Any, num: Any, dtype: Any = None, name: str | Non
     """`num` evenly spaced numbers from `start` to `stop`, both included.  Shape (num,)."""
     (count,) = shape_argument(num)
     return bind(linspace_op, start=_number(start), stop=_number(stop), num=count, dtype=_as_float(dtype))
+
+
+def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = None, name: str | None = None) -> Tensor:
+    """`num` numbers, evenly spaced in their logarithms, from ``base ** start`` to ``base ** stop``.  Shape (num,)."""
+    (count,) = shape_argument(num)
+    attrs = {"start": _number(start), "stop": _number(stop), "num": count, "base": _number(base)}
+    return bind(logspace_op, **attrs, dtype=_as_float(dtype))
 
 
 def eye(num_rows: Any, num_columns: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:

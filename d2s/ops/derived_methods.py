@@ -39,6 +39,7 @@ from d2s.ops import (
     selection,
     shape,
     sorting,
+    special,
     statistics,
     trigonometry,
 )
@@ -235,10 +236,16 @@ class DerivedMethods:
     sinh_, cosh_, asinh_ = in_place(trigonometry.sinh), in_place(trigonometry.cosh), in_place(trigonometry.asinh)
     acosh_, atanh_, erf_ = in_place(trigonometry.acosh), in_place(trigonometry.atanh), in_place(error_function.erf)
     tanh_, sigmoid_, relu_ = in_place(activation.tanh), in_place(activation.sigmoid), in_place(activation.relu)
+    erfinv_, lgamma_, gammaln_ = in_place(special.erfinv), in_place(special.lgamma), in_place(special.gammaln)
+    digamma_, polygamma_ = in_place(special.digamma), in_place(special.polygamma)
+    multigammaln_, sinc_ = in_place(special.multigammaln), in_place(special.sinc)
     hypot_, ldexp_ = in_place(pairs.hypot, True), in_place(pairs.ldexp)
     copysign_ = in_place(pairs.copysign, True)
     gcd_, lcm_ = in_place(pairs.gcd), in_place(pairs.lcm)
     bitwise_and_, bitwise_or_ = in_place(logical.bitwise_and), in_place(logical.bitwise_or)
+    bitwise_invert_ = in_place(logical.bitwise_invert)
+    bitwise_left_shift_, bitwise_right_shift_ = (
+        in_place(logical.bitwise_left_shift), in_place(logical.bitwise_right_shift))
     bitwise_xor_, bitwise_not_ = in_place(logical.bitwise_xor), in_place(logical.bitwise_not)
     logical_and_, logical_or_ = in_place(logical.logical_and), in_place(logical.logical_or)
     logical_xor_, logical_not_ = in_place(logical.logical_xor), in_place(logical.logical_not)

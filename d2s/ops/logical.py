@@ -8,6 +8,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.ops.annotations import Tensor
+from d2s.ops.casting import cast
 from d2s.ops.elementwise import ufunc_op
 from d2s.ops.promotion import operands, tensor_or_number
 
@@ -19,6 +20,8 @@ bitwise_and_op = ufunc_op(np.bitwise_and)
 bitwise_or_op = ufunc_op(np.bitwise_or)
 bitwise_xor_op = ufunc_op(np.bitwise_xor)
 bitwise_not_op = ufunc_op(np.invert, "bitwise_not")
+left_shift_op = ufunc_op(np.left_shift)
+right_shift_op = ufunc_op(np.right_shift)
 
 
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -59,3 +62,20 @@ def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
 def bitwise_not(x: Tensor, name: str | None = None) -> Tensor:
     """All bits flipped; on bools, logical not."""
     return bind(bitwise_not_op, tensor_or_number(x, "the input of bitwise_not"))
+
+
+bitwise_invert = bitwise_not
+
+
+def bitwise_left_shift(x: Any, y: Any, is_arithmetic: bool = True, name: str | None = None) -> Tensor:
+    """The bits of each integer moved up by `y` places; with or without a sign it is the same."""
+    return bind(left_shift_op, *operands(x, y))
+
+
+def bitwise_right_shift(x: Any, y: Any, is_arithmetic: bool = True, name: str | None = None) -> Tensor:
+    """The bits of each integer moved down by `y` places; if not `is_arithmetic`, the sign moves too."""
+    x, y = operands(x, y)
+    if is_arithmetic or x.dtype.kind != "i":
+        return bind(right_shift_op, x, y)
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    return cast(bind(right_shift_op, cast(x, unsigned), cast(y, unsigned)), x.dtype)

@@ -15,6 +15,7 @@ from d2s.ops.arithmetic import add, multiply
 from d2s.ops.axes import axis_index
 from d2s.ops.casting import cast
 from d2s.ops.comparison import greater_than
+from d2s.ops.cumulative import cumsum
 from d2s.ops.decompositions import eigh, svd
 from d2s.ops.diagonals import tril, triu
 from d2s.ops.indexing import getitem
@@ -120,8 +121,12 @@ def multi_dot(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     return reduce(matmul, x)
 
 
-def vector_norm(x: Tensor, p: float = 2.0, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """Norm of the elements along axes, by default of all; see `norm`."""
+def vector_norm(
+    x: Tensor, p: float = 2.0, axis: Axis = None, keepdim: bool = False, name: str | None = None, *, dtype: Any = None
+) -> Tensor:
+    """Norm of the elements along axes, by default of all; see `norm`.  With `dtype`, of `x` cast to it."""
+    if dtype is not None:
+        x = cast(x, dtype)
     if isinstance(axis, list | tuple) and len(axis) > 1:
         places = [axis_index(one, x.ndim) for one in axis]
         rest = [one for one in range(x.ndim) if one not in places]
@@ -260,6 +265,17 @@ def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: str 
 
 def trapezoid(y: Tensor, x: Any = None, dx: Any = None, axis: int = -1, name: str | None = None) -> Tensor:
     """Area below `y` along an axis, by trapezoids; `x` are the places, or `dx` the distance between them."""
+    return sum(_trapezoids(y, x, dx, axis), axis)
+
+
+def cumulative_trapezoid(
+    y: Tensor, x: Any = None, dx: Any = None, axis: int = -1, name: str | None = None
+) -> Tensor:
+    """Areas below `y` up to each place but the first; see `trapezoid`."""
+    return cumsum(_trapezoids(y, x, dx, axis), axis)
+
+
+def _trapezoids(y: Tensor, x: Any, dx: Any, axis: int) -> Tensor:
     whole = [slice(None)] * axis_index(axis, y.ndim)
     later, sooner = (*whole, slice(1, None)), (*whole, slice(None, -1))
     width: Any = 1.0 if dx is None else dx
@@ -269,4 +285,5 @@ def trapezoid(y: Tensor, x: Any = None, dx: Any = None, axis: int = -1, name: st
             width = x[1:] - x[:-1]
         else:
             width = getitem(x, later) - getitem(x, sooner)
-    return sum((getitem(y, later) + getitem(y, sooner)) * width / 2.0, axis)
+    areas: Tensor = (getitem(y, later) + getitem(y, sooner)) * width / 2.0
+    return areas

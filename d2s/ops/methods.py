@@ -35,6 +35,7 @@ from d2s.ops import (
     selection,
     shape,
     sorting,
+    special,
     statistics,
     trigonometry,
 )
@@ -182,6 +183,8 @@ class TensorMethods(DerivedMethods):
     floor_divide, mod, remainder, pow = arithmetic.floor_divide, arithmetic.mod, arithmetic.mod, arithmetic.pow
     maximum, minimum, neg, scale = arithmetic.maximum, arithmetic.minimum, arithmetic.neg, arithmetic.scale
     lerp, atan2, erf = arithmetic.lerp, trigonometry.atan2, error_function.erf
+    erfinv, lgamma, gammaln, digamma = special.erfinv, special.lgamma, special.gammaln, special.digamma
+    polygamma, multigammaln, sinc = special.polygamma, special.multigammaln, special.sinc
 
     equal, not_equal = comparison.equal, comparison.not_equal
     less_than, less_equal = comparison.less_than, comparison.less_equal
@@ -192,6 +195,8 @@ class TensorMethods(DerivedMethods):
     logical_xor, logical_not = logical.logical_xor, logical.logical_not
     bitwise_and, bitwise_or = logical.bitwise_and, logical.bitwise_or
     bitwise_xor, bitwise_not = logical.bitwise_xor, logical.bitwise_not
+    bitwise_invert = logical.bitwise_invert
+    bitwise_left_shift, bitwise_right_shift = logical.bitwise_left_shift, logical.bitwise_right_shift
 
     exp, expm1, log, log1p = exponential.exp, exponential.expm1, exponential.log, exponential.log1p
     log2, log10, square, reciprocal = exponential.log2, exponential.log10, exponential.square, exponential.reciprocal

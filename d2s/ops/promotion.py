@@ -35,6 +35,8 @@ from d2s.ops.casting import assign_op, cast_op
 
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype("int64")
+# Integers below it fit into every floating point dtype, if only as inf.
+_LARGEST = 1 << 63
 
 
 @cache
@@ -92,10 +94,14 @@ def operands(x: Any, y: Any) -> tuple[Any, Any]:
         if isinstance(y, TensorBase):
             if x.dtype is y.dtype:  # type: ignore[attr-defined]
                 return x, y
-        elif type(y) is float or type(y) is int:
+        elif type(y) is float or (type(y) is int and -_LARGEST < y < _LARGEST):
             dtype = x.dtype  # type: ignore[attr-defined]
             if dtype.kind == "f":
                 return x, dtype.type(y)
+    elif (type(x) is float or (type(x) is int and -_LARGEST < x < _LARGEST)) and isinstance(y, TensorBase):
+        dtype = y.dtype  # type: ignore[attr-defined]
+        if dtype.kind == "f":
+            return dtype.type(x), y
     return _brought_together(x, y)
 
 

@@ -123,6 +123,18 @@ def multinomial_op(x: Array, *, num_samples: int, replacement: bool) -> Array:
     return np.asarray(rows, np.int64).reshape(*x.shape[:-1], num_samples)
 
 
+def _infer_poisson(x: TensorSpec) -> TensorSpec:
+    if x.dtype.kind != "f":
+        raise DTypeError(f"poisson needs rates, got {x.dtype.name}")
+    return x
+
+
+@define_op("poisson", kinds="f", infer=_infer_poisson, random=True)
+def poisson_op(x: Array) -> Array:
+    """Counts of events that come at the given rates."""
+    return np.asarray(generator().poisson(x)).astype(x.dtype)
+
+
 def _float_dtype(dtype: Any) -> DType:
     found = default_dtype() if dtype is None else as_dtype(dtype)
     if not is_floating(found):
@@ -254,3 +266,13 @@ def bernoulli_like(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
 def exponential_like(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor:
     """Numbers with the density ``lam * exp(-lam * x)``, in the shape and dtype of `x`."""
     return (-(1 - rand(x.shape, x.dtype)).log() / lam).cast(x.dtype)
+
+
+def poisson(x: Tensor, name: str | None = None) -> Tensor:
+    """Counts of events that come at the rates `x`, in its shape and dtype."""
+    return bind(poisson_op, x)
+
+
+def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | None = None) -> Tensor:
+    """Numbers whose logarithms are distributed as by `normal`."""
+    return normal(mean, std, shape).exp()

@@ -89,6 +89,10 @@ def mean_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
 mean_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: spread(g, x.shape, axis, keepdim, average=True))
 
 
+# So many elements are filled in faster than NumPy makes a view that repeats one.
+_SMALL = 4096
+
+
 def _infer_spread(
     g: TensorSpec, *, shape: Shape, axis: Axes = None, keepdim: bool = False, average: bool = False
 ) -> TensorSpec:
@@ -98,7 +102,10 @@ def _infer_spread(
 def _spread_template(
     g: TensorSpec, *, shape: Shape, axis: Axes = None, keepdim: bool = False, average: bool = False
 ) -> str | None:
-    return None if average or not (keepdim or axis is None) else f"np.broadcast_to({{0}}, {shape})"
+    if average or not (keepdim or axis is None):
+        return None
+    sizes: Any = shape
+    return f"np.full({shape}, {{0}})" if math.prod(sizes) <= _SMALL else f"np.broadcast_to({{0}}, {shape})"
 
 
 @define_op("spread", kinds="fc", infer=_infer_spread, template=_spread_template)
@@ -111,7 +118,7 @@ def spread_op(
         g = g / g.dtype.type(count)
     if not keepdim and axis is not None:
         g = np.expand_dims(g, axis)
-    return np.broadcast_to(g, shape)
+    return np.full(shape, g) if math.prod(shape) <= _SMALL else np.broadcast_to(g, shape)
 
 
 spread_op.vjp(

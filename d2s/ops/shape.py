@@ -67,6 +67,28 @@ def _inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
 transpose_op.vjp(lambda g, out, x, *, perm: bind(transpose_op, g, perm=_inverse(perm)))
 
 
+def _infer_transposed_copy(x: TensorSpec) -> TensorSpec:
+    if x.ndim != 2:
+        raise ShapeError(f"a copy of the transpose is made of a matrix, got shape {list(x.shape)}")
+    return TensorSpec((x.shape[1], x.shape[0]), x.dtype)
+
+
+# So many rows at a time: what they are read from and written to stays in the cache.
+_ROWS = 16
+
+
+@define_op("transposed_copy", infer=_infer_transposed_copy, out="apart")
+def transposed_copy_op(x: Array, *, out: Array | None = None) -> Array:
+    """The transpose of a matrix, lying in memory row by row."""
+    result = np.empty(x.shape[::-1], x.dtype) if out is None else out
+    for begin in range(0, len(x), _ROWS):
+        result[:, begin : begin + _ROWS] = x[begin : begin + _ROWS].T
+    return result
+
+
+transposed_copy_op.vjp(lambda g, out, x: bind(transposed_copy_op, g))
+
+
 def _infer_broadcast_to(x: TensorSpec, *, shape: Shape) -> TensorSpec:
     if len(shape) < x.ndim or any(
         new != old and broadcast_sizes(new, old) != new

@@ -54,8 +54,11 @@ def _winners(x: Array, out: Array, window: Window) -> Any:
 def unpool2d_op(g: Array, x: Array, pooled: Array, *, window: Window) -> Array:
     """`g` sent back to the element of `x` that won each window."""
     result = padded(np.zeros_like(x), window)
+    # In memory like what it is multiplied with.
+    shares = np.empty_like(pooled, g.dtype)
+    shares[...] = g
     for place, wins in _winners(x, pooled, window):
-        result[place] += g * wins
+        result[place] += shares * wins
     return without_padding(result, window)
 
 

@@ -85,13 +85,28 @@ def without_padding(x: Array, window: Window) -> Array:
 
 
 def columns_of(x: Array, window: Window) -> Array:
-    """What each place in the kernel sees: shape (C, kh * kw, B, OH, OW), contiguous."""
+    """What each place in the kernel sees: shape (C, kh * kw, OH, OW, B), contiguous.
+
+    The batch comes last, so that what lies side by side is copied (and pooled) in long runs.
+    """
     rows, columns = (int(size) for size in window.output_sizes(x.shape[2], x.shape[3]))  # type: ignore[arg-type]
-    source = padded(x, window).transpose(1, 0, 2, 3)
-    channels, batch = source.shape[:2]
-    result = np.empty((channels, window.kernel[0] * window.kernel[1], batch, rows, columns), x.dtype)
+    source = _batch_last(x, window)
+    channels, batch = source.shape[0], source.shape[3]
+    result = np.empty((channels, window.kernel[0] * window.kernel[1], rows, columns, batch), x.dtype)
     for place, (vertical, horizontal) in enumerate(window.slices(rows, columns)):
-        result[:, place] = source[:, :, vertical, horizontal]
+        result[:, place] = source[:, vertical, horizontal]
+    return result
+
+
+def _batch_last(x: Array, window: Window) -> Array:
+    """`x` with its border, as (C, H, W, B), contiguous."""
+    top, bottom, left, right = window.padding
+    inner = x.transpose(1, 2, 3, 0)
+    if not any(window.padding):
+        return np.ascontiguousarray(inner)
+    channels, height, width, batch = inner.shape
+    result = np.zeros((channels, height + top + bottom, width + left + right, batch), x.dtype)
+    result[:, top : top + height, left : left + width] = inner
     return result
 
 
@@ -99,10 +114,10 @@ def add_columns(columns: Array, shape: tuple[int, ...], window: Window) -> Array
     """The reverse of `columns_of`: each element of `columns` added where it was read; of `shape` (B, C, H, W)."""
     batch, channels, height, width = shape
     top, bottom, left, right = window.padding
-    result = np.zeros((channels, batch, height + top + bottom, width + left + right), columns.dtype)
-    for place, (vertical, horizontal) in enumerate(window.slices(*columns.shape[-2:])):
-        result[:, :, vertical, horizontal] += columns[:, place]
-    return without_padding(result.transpose(1, 0, 2, 3), window)
+    result = np.zeros((channels, height + top + bottom, width + left + right, batch), columns.dtype)
+    for place, (vertical, horizontal) in enumerate(window.slices(*columns.shape[2:4])):
+        result[:, vertical, horizontal] += columns[:, place]
+    return without_padding(result.transpose(3, 0, 1, 2), window)
 
 
 def windowed_shape(shape: Shape, window: Window, name: str) -> Shape:

@@ -27,10 +27,15 @@ class Context:
     rebound: frozenset[str] = frozenset()
     """Names bound anywhere in the tree: a builtin among them may not be the builtin."""
     hook_report: list[HookReport] = field(default_factory=list)
+    staying: frozenset[int] = frozenset()
+    """Lines of registrations that stay where they are: what stands between them and their tensor is not harmless."""
 
 
-def new_context(tree: Node, taken: frozenset[str] = frozenset()) -> Context:
-    """A context for converting `tree`; `taken` are names from outside (cells of the function, say)."""
+def new_context(tree: Node, taken: frozenset[str] = frozenset(), staying: frozenset[int] = frozenset()) -> Context:
+    """A context for converting `tree`; `taken` are names from outside (cells of the function, say).
+
+    `staying` are the lines of hook registrations that are not to be moved.
+    """
     functions = user_functions(tree)
     rebound = {name for function in functions for name in [*parameters(function), *bound_names(*function.body)]}
-    return Context(Names(identifiers(tree) | taken), frozenset(rebound | taken))
+    return Context(Names(identifiers(tree) | taken), frozenset(rebound | taken), staying=staying)

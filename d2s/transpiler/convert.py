@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias, TypeVar, cast
@@ -137,6 +137,23 @@ _kept: dict[int, dict[tuple[tuple[Pass, ...], bool], Prepared]] = {}
 """What was prepared, by the identity of the code object: equal code may come from different places."""
 
 
+_staying: dict[int, set[int]] = {}
+"""Lines of hook registrations that must not be moved, by the identity of the code object."""
+
+
+def keep_hooks_in_place(code: CodeType, lines: Iterable[int]) -> None:
+    """Convert functions of this code anew from now on, with the hook registrations of these lines left where they are.
+
+    A trace has shown that something between one of them and the definition of its tensor may raise, or runs code of the
+    user: there it would make a difference which of the two comes first.
+    """
+    if id(code) not in _staying:
+        _staying[id(code)] = set()
+        weakref.finalize(code, _staying.pop, id(code), None)
+    _staying[id(code)].update(lines)
+    _kept.get(id(code), {}).clear()
+
+
 def prepare(fn: FunctionType, passes: Sequence[Pass] | None = None, instrument: bool = False) -> Prepared:
     """Read, convert and compile `fn` without loading it, once for each code object; parameters as for `convert`."""
     code = fn.__code__
@@ -154,7 +171,7 @@ def _prepare(fn: FunctionType, passes: Sequence[Pass], instrument: bool) -> Prep
     free = frozenset(fn.__code__.co_freevars)
     identity = CodeIdentity.of(fn.__code__)
     nested = number_nested_functions(tree.body[0], identity, free) if instrument else []
-    ctx = new_context(tree, free)
+    ctx = new_context(tree, free, frozenset(_staying.get(id(fn.__code__), ())))
     tree = run_passes(tree, passes, ctx, free)
     loaded = tree
     if instrument:
@@ -202,6 +219,7 @@ __all__ = [
     "Converted",
     "Prepared",
     "convert",
+    "keep_hooks_in_place",
     "prepare",
     "run_passes",
     "transpile",

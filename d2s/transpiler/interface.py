@@ -281,6 +281,14 @@ class PythonOperators:
         return nullcontext()
 
     @staticmethod
+    def crossing(lines: tuple[int, ...], is_registration: bool) -> AbstractContextManager[None]:
+        """Around a registration of a hook that was moved up, and around each statement between it and its old place.
+
+        `lines` are those of the registrations.
+        """
+        return nullcontext()
+
+    @staticmethod
     def enter(manager: Any) -> Any:
         """What a ``with`` statement enters."""
         return manager

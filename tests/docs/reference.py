@@ -33,7 +33,7 @@ PAGES = {
         "`IndexOutOfRangeError` where there is no such axis or element; see [Errors](../errors.md).",
     ),
     "linalg": (
-        ["d2s.linalg", "d2s.tensor"],
+        ["d2s.linalg", "d2s.fft", "d2s.tensor"],
         "Functions of matrices, and lists of tensors, under PaddlePaddle's names. What is a name of `d2s` too is on "
         "the page of [functions](ops.md).",
     ),
@@ -74,7 +74,7 @@ def names_of(page: str) -> Iterator[tuple[str, str, Any]]:
         for name, found in public_names(importlib.import_module(place)).items():
             if isinstance(found, (ModuleType, np.dtype)) or name in dtypes.__all__:
                 continue
-            if place in ("d2s.linalg", "d2s.tensor") and name in ops.__all__:
+            if place in ("d2s.linalg", "d2s.fft", "d2s.tensor") and name in ops.__all__:
                 continue
             if place == "d2s" and (name in ops.__all__ or found is d2s.Tensor or found in _passed_on()):
                 continue

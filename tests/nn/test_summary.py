@@ -52,7 +52,7 @@ def test_inputs_in_place_of_a_spec(capsys):
 
 
 @pytest.mark.parametrize(
-    ("spec", "words"), [(None, "needs an input_spec"), ("x", "must be an InputSpec"), (["x"], "got 'x'")])
+    ("spec", "words"), [(None, "needs an input_size"), ("x", "must be an InputSpec"), (["x"], "got 'x'")])
 def test_wrong_specs(spec, words):
     with pytest.raises(TypeError, match=words):
         d2s.summary(Net(), spec)

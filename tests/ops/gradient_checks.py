@@ -40,11 +40,13 @@ def check_gradients(op: Op, args: Sequence[Any], attrs: dict[str, Any], seed: in
         outputs = op(*given, **attrs)
         total = d2s.zeros([], "float64")
         for place, output in enumerate(outputs if isinstance(outputs, tuple) else (outputs,)):
-            if output.dtype.kind != "f":
-                continue
-            if place >= len(weights):
-                weights.append(rng.uniform(0.5, 1.5, output.shape))
-            total = total + (output * weights[place]).sum()
+            parts = [output.real(), output.imag()] if output.dtype.kind == "c" else [output]
+            if output.dtype.kind not in "fc":
+                parts = []
+            while len(weights) <= place:
+                weights.append(rng.uniform(0.5, 1.5, (2, *output.shape)))
+            for weight, part in zip(weights[place], parts, strict=False):
+                total = total + (part * weight).sum()
         return total
 
     first = gradients_of(projection)

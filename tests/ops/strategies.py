@@ -99,7 +99,8 @@ DOMAINS = {
     "sqrt": (0.3, 3), "rsqrt": (0.5, 3), "square": (-2, 2), "reciprocal": (0.5, 3), "negative": (-2, 2),
     "tanh": (-2, 2), "sigmoid": (-4, 4), "sin": (-3, 3), "cos": (-3, 3), "tan": (-1.2, 1.2), "asin": (-0.8, 0.8),
     "acos": (-0.8, 0.8), "atan": (-3, 3), "sinh": (-2, 2), "cosh": (-2, 2), "asinh": (-3, 3), "acosh": (1.3, 4),
-    "atanh": (-0.8, 0.8), "erf": (-2, 2), "conj": (-2, 2), "real": (-2, 2), "imag": (-2, 2), "assign": (-2, 2),
+    "atanh": (-0.8, 0.8), "erf": (-2, 2), "lgamma": (0.4, 9),
+    "erfinv": (-0.9, 0.9), "poisson": (0, 9), "conj": (-2, 2), "real": (-2, 2), "imag": (-2, 2), "assign": (-2, 2),
     "detach": (-2, 2), "isnan": (-2, 2), "isinf": (-2, 2), "isfinite": (-2, 2), "logical_not": (-2, 2),
 }
 
@@ -298,6 +299,11 @@ def _reshape(draw: Draw) -> Case:
 def _transpose(draw: Draw) -> Case:
     shape = draw(shapes())
     return Case([reals(draw, shape)], {"perm": tuple(draw(st.permutations(range(len(shape)))))})
+
+
+@case_of("transposed_copy")
+def _transposed_copy(draw: Draw) -> Case:
+    return Case([reals(draw, (draw(st.integers(0, 35)), draw(st.integers(0, 3))))])
 
 
 @case_of("broadcast_to")
@@ -843,6 +849,32 @@ def _whole(draw: Draw) -> Case:
 @case_of("signbit")
 def _signbit(draw: Draw) -> Case:
     return Case([reals(draw, draw(shapes()))])
+
+
+@case_of("polygamma")
+def _polygamma(draw: Draw) -> Case:
+    return Case([reals(draw, draw(shapes()), 0.4, 9)], {"n": draw(st.integers(0, 3))})
+
+
+@case_of("left_shift", "right_shift")
+def _shifts(draw: Draw) -> Case:
+    first, second = broadcastable(draw)
+    return Case([integers_below(draw, 200, first) - 100, integers_below(draw, 8, second)])
+
+
+@case_of("fft")
+def _fft(draw: Draw) -> Case:
+    shape = draw(shapes(min_dims=1, min_side=1))
+    attrs = {
+        "axis": draw(st.integers(0, len(shape) - 1)), "inverse": draw(st.booleans()),
+        "norm": draw(st.sampled_from(["backward", "ortho", "forward"])),
+    }
+    return Case([reals(draw, shape)], attrs)
+
+
+@case_of("logspace")
+def _logspace(draw: Draw) -> Case:
+    return Case([], {"start": -1.0, "stop": 2.0, "num": draw(st.integers(0, 5)), "base": 3.0, "dtype": F64})
 
 
 @case_of("complex")

@@ -30,6 +30,17 @@ def _linspace(d: Draw) -> Call:
     return Call([d.one(0, -1.5), d.one(1, 3.5), d.int(1, 6)], {"dtype": d.one(None, "float64")})
 
 
+@call("logspace")
+def _logspace(d: Draw) -> Call:
+    attrs = {"base": d.one(10.0, 2.0), "dtype": d.one(None, "float64")}
+    return Call([d.one(0, -1.5), d.one(1, 2.5), d.int(1, 6)], attrs)
+
+
+@call("fft.fftfreq", "fft.rfftfreq")
+def _frequencies(d: Draw) -> Call:
+    return Call([d.int(1, 7), d.one(1.0, 0.5)])
+
+
 @call("eye")
 def _eye(d: Draw) -> Call:
     return Call([d.int(1, 3), d.one(None, 4)], {"dtype": d.one(None, "int64")})

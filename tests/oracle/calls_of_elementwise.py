@@ -66,6 +66,11 @@ for _name, _low, _high in (
     ("logit", 0.2, 0.8),
     ("nan_to_num", -2, 2),
     ("tolist", -2, 2),
+    ("lgamma", 0.3, 6),
+    ("gammaln", 0.3, 6),
+    ("digamma", 0.3, 6),
+    ("erfinv", -0.9, 0.9),
+    ("sinc", -2, 2),
 ):
     _unary(_name, _low, _high)
 
@@ -125,6 +130,24 @@ def _bools(d: Draw) -> Call:
 @call("logical_not", "bitwise_not", "count_nonzero")
 def _bool(d: Draw) -> Call:
     return Call([d.array(d.shape(), dtype="bool")])
+
+
+@call("bitwise_left_shift", "bitwise_right_shift")
+def _shifts(d: Draw) -> Call:
+    first, second = d.pair()
+    dtype = d.one("int32", "int64", "uint8")
+    low = 0 if dtype == "uint8" else -90
+    return Call([d.array(first, low, 90, dtype), d.array(second, 0, 6, dtype)], {"is_arithmetic": d.one(True, False)})
+
+
+@call("polygamma")
+def _polygamma(d: Draw) -> Call:
+    return Call([d.array(d.shape(), 0.3, 6), d.int(0, 3)])
+
+
+@call("multigammaln")
+def _multigammaln(d: Draw) -> Call:
+    return Call([d.array(d.shape(), 2, 6), d.int(1, 3)])
 
 
 @call("lerp")

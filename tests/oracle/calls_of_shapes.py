@@ -253,10 +253,58 @@ def _diff(d: Draw) -> Call:
     return Call([d.array(shape)], {"n": 1, "axis": d.axis(len(shape))})
 
 
-@call("trapezoid")
+@call("trapezoid", "cumulative_trapezoid")
 def _trapezoid(d: Draw) -> Call:
     shape = d.shape(1, smallest=2)
     return Call([d.array(shape, dtype="float64")], {"dx": d.one(None, 0.5), "axis": d.axis(len(shape))})
+
+
+@call("combinations")
+def _combinations(d: Draw) -> Call:
+    return Call([d.array((d.int(2, 4),), dtype="float64"), d.int(1, 2)], {"with_replacement": d.one(True, False)})
+
+
+@call("fft.fftshift", "fft.ifftshift")
+def _shifted(d: Draw) -> Call:
+    # Over all axes: of some, Paddle hands its own function shifts that this does not take.
+    return Call([d.array(d.shape(1, smallest=1), dtype="float64")])
+
+
+def _transform(d: Draw, dtype: str) -> Call:
+    shape = d.shape(1, smallest=2)
+    attrs = {"n": d.one(None, 3, 5), "axis": d.axis(len(shape)), "norm": d.one("backward", "ortho", "forward")}
+    return Call([d.array(shape, dtype=dtype)], attrs)
+
+
+@call("fft.fft", "fft.ifft")
+def _fft(d: Draw) -> Call:
+    return _transform(d, d.one("float32", "float64", "complex64", "complex128"))
+
+
+@call("fft.rfft", "fft.ihfft")
+def _rfft(d: Draw) -> Call:
+    return _transform(d, d.one("float32", "float64"))
+
+
+@call("fft.irfft", "fft.hfft")
+def _irfft(d: Draw) -> Call:
+    return _transform(d, d.one("complex64", "complex128"))
+
+
+def _several(d: Draw, dtype: str) -> Call:
+    shape = d.shape(2, smallest=2)
+    attrs = {"s": d.one(None, [3, 4]), "norm": d.one("backward", "ortho", "forward")}
+    return Call([d.array(shape, dtype=dtype)], attrs)
+
+
+@call("fft.fft2", "fft.ifft2", "fft.fftn", "fft.ifftn", "fft.irfft2", "fft.irfftn")
+def _fft2(d: Draw) -> Call:
+    return _several(d, d.one("complex64", "complex128"))
+
+
+@call("fft.rfft2", "fft.rfftn")
+def _rfft2(d: Draw) -> Call:
+    return _several(d, d.one("float32", "float64"))
 
 
 @call("cartesian_prod")

@@ -17,17 +17,19 @@ from d2s.static.program import Names, Operator, Program, Value, all_values
 
 # For fewer products the copies cost more than they save.
 FEWEST = 4
+FEWEST_OF_A_TRANSPOSE = 8
 
 
 def run(program: Program, kept: frozenset[Value]) -> Program:
     """Batch products ``x[k] @ w`` over all k, sums of products ``a.T @ b``, and with them sums of the rows of all b.
 
-    In the outermost block.
+    In the outermost block; what many products have as transposed factor is transposed once.
     """
     batch = _Batch(program, kept)
     batch.rows_of_one_tensor()
     batch.sums_of_products()
     batch.sums_of_rows()
+    batch.transposed_weights()
     if batch.operators == program.operators:
         return program
     return dataclasses.replace(program, block=program.block.derived(batch.operators, program.outputs))
@@ -85,6 +87,30 @@ class _Batch:
                     old, kind="getitem", inputs=product.outputs, attrs={"index": (number,)}, op=OP_TABLE["getitem"])
             self.operators.insert(min(positions.values()), product)
 
+    # --- x @ w.T, y @ w.T, ... ---------------------------------------------------------------------------------
+
+    def transposed_weights(self) -> None:
+        """A copy of the transpose before the first of many products with it: BLAS is slower with it as a view."""
+        users: dict[Value, list[int]] = {}
+        for position, operator in enumerate(self.operators):
+            is_one = operator.kind == "matmul" and operator.attrs == {"transpose_x": False, "transpose_y": True}
+            if is_one and all(_has_axes(value, 2) for value in operator.inputs):
+                users.setdefault(operator.inputs[1], []).append(position)
+        copies: dict[int, Operator] = {}
+        for weight, positions in users.items():
+            if len(positions) < FEWEST_OF_A_TRANSPOSE:
+                continue
+            copy = copies[positions[0]] = self.new(f"{weight.name}_T", "transposed_copy", (weight,),
+                                                   self.operators[positions[0]])
+            for position in positions:
+                old = self.operators[position]
+                attrs = {"transpose_x": False, "transpose_y": False}
+                self.operators[position] = dataclasses.replace(
+                    old, inputs=(old.inputs[0], copy.outputs[0]), attrs=attrs)
+        self.operators = [
+            one for position, operator in enumerate(self.operators)
+            for one in ((copies[position], operator) if position in copies else (operator,))]
+
     # --- a.T @ b + c.T @ d + ... -------------------------------------------------------------------------------
 
     def sums_of_products(self) -> None:
@@ -121,7 +147,8 @@ class _Batch:
     def stack(self, parts: tuple[Value, ...], like: Operator) -> Operator:
         """The rows of all `parts`; those of one tensor are there already."""
         whole = self.rows[parts[0]][0] if parts[0] in self.rows else None
-        if whole is not None and whole.spec is not None and whole.spec.is_static and whole.spec.ndim == 3:
+        if whole is not None and _has_axes(whole, 3):
+            assert whole.spec is not None
             count, height, width = map(int, whole.spec.shape)  # type: ignore[arg-type]
             if [self.rows.get(part) for part in parts] == [(whole, number) for number in range(count)]:
                 return self.new("rows", "reshape", (whole,), like, shape=(count * height, width))
@@ -171,8 +198,7 @@ class _Batch:
         return (
             operator.kind == "matmul" and self.is_free(operator)
             and operator.attrs == {"transpose_x": True, "transpose_y": False}
-            and all(value.spec is not None and value.spec.is_static and value.spec.ndim == 2
-                    for value in operator.inputs)
+            and all(_has_axes(value, 2) for value in operator.inputs)
         )
 
     def is_sum_of_rows(self, operator: Operator) -> bool:
@@ -181,7 +207,7 @@ class _Batch:
         return (
             operator.kind == "unbroadcast" and self.is_free(operator)
             and operator.attrs == {"dropped": 1, "axes": ()}
-            and value is not None and value.spec is not None and value.spec.is_static and value.spec.ndim == 2
+            and value is not None and _has_axes(value, 2)
         )
 
     def is_free(self, operator: Operator) -> bool:
@@ -190,6 +216,9 @@ class _Batch:
 
 
 def _is_stack_of_matrices(whole: Value, weight: Value) -> bool:
-    return all(
-        value.spec is not None and value.spec.is_static and value.spec.ndim == dimensions
-        for value, dimensions in ((whole, 3), (weight, 2)))
+    return _has_axes(whole, 3) and _has_axes(weight, 2)
+
+
+def _has_axes(value: Value, count: int) -> bool:
+    """True for a value of known sizes with so many axes."""
+    return value.spec is not None and value.spec.is_static and value.spec.ndim == count

@@ -22,6 +22,8 @@ class HookCall:
     reads: frozenset[Path]
     """What evaluating the arguments reads."""
     handle: str | None
+    is_inert: bool
+    """Does evaluating the arguments earlier make no difference, if nothing they read is written in between?"""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Barrier:
     reason: str
 
 
-def find_hook_call(statement: Node, shared: frozenset[str]) -> HookCall | None:
+def find_hook_call(statement: Node) -> HookCall | None:
     """The hook registration that this statement consists of, if it can be moved at all."""
     handle = None
     if isinstance(statement, gast.Assign) and len(statement.targets) == 1:
@@ -60,10 +62,7 @@ def find_hook_call(statement: Node, shared: frozenset[str]) -> HookCall | None:
         return None
     arguments = [*value.args, *(keyword.value for keyword in value.keywords)]
     reads = {path for argument in [*arguments, *indices_of(target)] for path in read_paths(argument)}
-    if not all(_is_inert(argument) for argument in arguments):
-        # A hook factory may look at whatever other functions can see.
-        reads |= {(name,) for name in shared}
-    return HookCall(statement, target, path, frozenset(reads), handle)
+    return HookCall(statement, target, path, frozenset(reads), handle, all(map(_is_inert, arguments)))
 
 
 def find_barrier(hook: HookCall, above: list[Node], header: Header) -> Barrier | None:
@@ -71,22 +70,21 @@ def find_barrier(hook: HookCall, above: list[Node], header: Header) -> Barrier |
     for position in range(len(above), 0, -1):
         reason = _barrier(above[position - 1], hook)
         if reason is not None:
-            return Barrier(position, _last_line(above[position - 1]), reason)
+            return Barrier(position, last_line(above[position - 1]), reason)
     return _header_barrier(hook, header)
 
 
 def find_definition(hook: HookCall, above: list[Node], header: Header) -> Barrier | None:
     """Where the tensor got its present value; None if reading it there might fail."""
-    if getattr(hook.target, "maybe_unbound", False):
+    # An attribute or item may not be there yet, and reading it may run code of the user.
+    if not isinstance(hook.target, gast.Name) or getattr(hook.target, "maybe_unbound", False):
         return None
     for position in range(len(above), 0, -1):
         statement = above[position - 1]
         reason = _changes_tensor(hook, written_paths(statement), list(walk_own(statement)))
         if reason is not None:
-            is_certain = len(hook.path) == 1 or isinstance(statement, (gast.Assign, gast.AnnAssign, gast.AugAssign))
-            return Barrier(position, _last_line(statement), reason) if is_certain else None
-    # An attribute of a parameter may not even exist at the top.
-    return _header_barrier(hook, header) if len(hook.path) == 1 else None
+            return Barrier(position, last_line(statement), reason)
+    return _header_barrier(hook, header)
 
 
 def has_hook_point(statement: Node, hook: HookCall) -> bool:
@@ -103,7 +101,7 @@ def has_hook_point(statement: Node, hook: HookCall) -> bool:
     )
 
 
-def _last_line(statement: Node) -> int:
+def last_line(statement: Node) -> int:
     return int(getattr(statement, "end_lineno", None) or statement.lineno)
 
 
@@ -145,7 +143,6 @@ _SIMPLE_EXPRESSIONS = (
     gast.BinOp,
     gast.UnaryOp,
     gast.BoolOp,
-    gast.Compare,
     gast.IfExp,
     gast.Constant,
     gast.Name,
@@ -154,47 +151,54 @@ _SIMPLE_EXPRESSIONS = (
     gast.Slice,
     gast.Tuple,
     gast.List,
-    gast.Starred,
     gast.NamedExpr,
     gast.operator,
     gast.unaryop,
     gast.boolop,
-    gast.cmpop,
     gast.expr_context,
 )
 
 
 def is_plain(statement: Node) -> bool:
-    """Does the statement only compute and bind names, so that the registration may as well come first?"""
+    """Does the statement only compute and bind names, if its operands are tensors and plain Python objects?
+
+    Then the registration may as well come first.  What its operands are shows when the function is traced.
+    """
     if isinstance(statement, gast.Pass):
         return True
     if isinstance(statement, gast.Expr):
         return _is_simple(statement.value)
     if isinstance(statement, gast.Assign):
-        return all(_binds_names(target) for target in statement.targets) and _is_simple(statement.value)
+        value = statement.value
+        return _is_simple(value) and all(_binds_names(target, value) for target in statement.targets)
     if isinstance(statement, gast.AnnAssign):
         return isinstance(statement.target, gast.Name) and (statement.value is None or _is_simple(statement.value))
     if isinstance(statement, gast.FunctionDef):
         defaults = [*statement.args.defaults, *statement.args.kw_defaults]
         return not statement.decorator_list and all(value is None or _is_simple(value) for value in defaults)
-    if isinstance(statement, gast.If):
-        return _is_simple(statement.test) and all(is_plain(inner) for inner in [*statement.body, *statement.orelse])
-    # Loops ask iterators, `with` calls managers, `+=` may write into an alias.
+    # Loops and tests ask objects of any kind, `with` calls managers, `+=` may write into an alias.
     return False
 
 
 def _is_simple(expression: Node) -> bool:
     if isinstance(expression, gast.Lambda):
         return all(_is_simple(value) for value in [*expression.args.defaults, *expression.args.kw_defaults] if value)
+    if isinstance(expression, gast.Compare):
+        # `in` may run through an iterator.
+        asks = any(isinstance(operator, (gast.In, gast.NotIn)) for operator in expression.ops)
+        return not asks and all(_is_simple(part) for part in (expression.left, *expression.comparators))
     return isinstance(expression, _SIMPLE_EXPRESSIONS) and all(
         _is_simple(child) for child in gast.iter_child_nodes(expression)
     )
 
 
-def _binds_names(target: Node) -> bool:
-    if isinstance(target, (gast.Tuple, gast.List)):
-        return all(_binds_names(element) for element in target.elts)
-    return isinstance(target.value if isinstance(target, gast.Starred) else target, gast.Name)
+def _binds_names(target: Node, value: Node) -> bool:
+    displays = (gast.Tuple, gast.List)
+    if isinstance(target, displays):
+        # Taking apart anything but a display may run through an iterator.
+        return isinstance(value, displays) and len(value.elts) == len(target.elts) and all(
+            _binds_names(*pair) for pair in zip(target.elts, value.elts, strict=True))
+    return isinstance(target, gast.Name)
 
 
 def _is_inert(argument: Node) -> bool:

@@ -19,8 +19,9 @@ from d2s.transpiler.passes.hook_barriers import (
     find_hook_call,
     has_hook_point,
     is_plain,
+    last_line,
 )
-from d2s.transpiler.scopes import bound_names, captured_names, parameters, user_declared
+from d2s.transpiler.scopes import bound_names, parameters
 from d2s.transpiler.template import call, text_of
 
 
@@ -51,20 +52,18 @@ def run(tree: Node, ctx: Context) -> Node:
         return w
     <BLANKLINE>
     """
+    placement = _Placement(ctx)
     for function in user_functions(tree):
         header = Header(function.lineno, frozenset(parameters(function)), prologue_length(function))
-        shared = captured_names(*function.body) | set(user_declared(function))
-        function.body = _Placement(ctx, frozenset(shared)).block(function.body, header)
+        function.body = placement.block(function.body, header)
     return tree
 
 
 class _Placement:
-    """Places the hooks of one function."""
+    """Places the hooks of functions."""
 
-    def __init__(self, ctx: Context, shared: frozenset[str]) -> None:
+    def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
-        self.shared = shared
-        """Names that other functions can read."""
 
     def block(self, statements: list[Node], header: Header) -> list[Node]:
         """Place the hooks among these statements, from top to bottom: a later hook may stop at an earlier one."""
@@ -72,7 +71,7 @@ class _Placement:
         for statement in statements:
             if not isinstance(statement, (*FUNCTIONS, gast.ClassDef)):
                 self.inside(statement)
-            hook = find_hook_call(statement, self.shared)
+            hook = find_hook_call(statement)
             if hook is None:
                 done.append(statement)
                 self.report_hidden(statement)
@@ -107,10 +106,19 @@ class _Placement:
         if not crossed:
             return self.stay(hook, done, f"already {found.reason}")
         obstacle = next((statement for statement in crossed if not is_plain(statement)), None)
-        if obstacle is None:
-            done.insert(found.position, hook.statement)
-            return self.report(hook, found.line, found.reason)
-        self.attach(hook, done, header, f"line {obstacle.lineno} may do more than compute")
+        line = hook.statement.lineno
+        if obstacle is not None:
+            return self.attach(hook, done, header, f"line {obstacle.lineno} may do more than compute")
+        if not hook.is_inert:
+            return self.attach(hook, done, header, "what makes its hook may do more than compute")
+        if line in self.ctx.staying:
+            lines = " to ".join(map(str, sorted({crossed[0].lineno, last_line(crossed[-1])})))
+            return self.attach(hook, done, header, f"line {lines} may raise or run other code, as a trace has shown")
+        for statement in crossed:
+            statement.crossed_by = (*getattr(statement, "crossed_by", ()), line)
+        hook.statement.moved_from = line
+        done.insert(found.position, hook.statement)
+        self.report(hook, found.line, found.reason)
 
     def attach(self, hook: HookCall, done: list[Node], header: Header, reason: str) -> None:
         """Leave the registration where it is, and mark its tensor right after the definition."""

@@ -133,6 +133,19 @@ class _Instrument(Stores):
         """A call of an operator at the place of `origin`."""
         return located(call(self.ctx, name, *args), origin)
 
+    # Statements that hooks have moved across
+
+    def visit(self, node: Node) -> Any:
+        new = super().visit(node)
+        crossed, moved = getattr(node, "crossed_by", ()), getattr(node, "moved_from", None)
+        for lines, is_registration in (((moved,), True), (crossed, False)):
+            if lines and lines != (None,):
+                around = self.operator("crossing", node, constant(lines), constant(is_registration))
+                body = new if isinstance(new, list) else [new]
+                items = [gast.withitem(context_expr=around, optional_vars=None)]
+                new = located(gast.With(items=items, body=body, type_comment=None), node)
+        return new
+
     # Functions and classes
 
     def visit_FunctionDef(self, node: Node) -> Any:

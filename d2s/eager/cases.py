@@ -1,0 +1,108 @@
+"""What is the same each time an op is recorded for equal shapes, dtypes, constants and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.core.op import Op
+from d2s.core.spec import is_floating, spec_of
+from d2s.eager.straight import Straight, written
+
+# Programs of ever new shapes start again from time to time.
+LIMIT = 4000
+_known: dict[tuple[Any, ...], Case] = {}
+
+
+class Case:
+    """One op with inputs of certain specs, some of which want a gradient.
+
+    Attributes
+    ----------
+    wanted : tuple of bool
+        Which inputs get a gradient.
+    inputs : list
+        What a node keeps of each input: the spec, where the rules do not read the value; the constant.
+    saved : tuple of int
+        Positions of the Tensors that it keeps in place of these.
+    reads_out : bool
+        True if the rules read the result.
+    without : tuple of int
+        Positions of inputs that want a gradient and get none: there is no rule.
+    specs : tuple of TensorSpec
+        Of the outputs.
+    carries : bool
+        True if an output can carry a gradient, and an input wants one.
+    """
+
+    __slots__ = ("_straight", "carries", "inputs", "reads_out", "saved", "specs", "unread", "wanted", "without")
+
+    def __init__(self, op: Op, args: Sequence[Any], edges: Sequence[Any], parts: Sequence[Any]) -> None:
+        self.wanted = tuple([edge is not None and op.differentiates(index) for index, edge in enumerate(edges)])
+        self.without = tuple([index for index, want in enumerate(self.wanted) if not want and edges[index] is not None])
+        read, self.reads_out = op.reads_for(self.wanted)
+        self.inputs = [arg.spec if isinstance(arg, TensorBase) else arg for arg in args]  # type: ignore[attr-defined]
+        self.saved = tuple([
+            index for index, arg in enumerate(args) if read[index] and isinstance(arg, TensorBase)
+        ])
+        self.unread = [-1] * len(self.inputs)
+        self.specs = tuple(map(spec_of, parts))
+        self.carries = True in self.wanted and any(is_floating(spec.dtype) for spec in self.specs)
+        # By which gradients are wanted: the rules as straight code, None if there is none, or the number of times
+        # that they have been wanted.
+        self._straight: dict[tuple[bool, ...], Straight | None] = {}
+
+    def straight(
+        self, op: Op, attrs: dict[str, Any], needs: tuple[bool, ...], grads: Sequence[Any], inputs: Sequence[Any],
+        out: Any,
+    ) -> Straight | None:
+        """The gradient rules as straight code; None where there is none, and the first time."""
+        found = self._straight.get(needs, self)
+        if found is self:
+            # What comes once only is not worth writing.
+            self._straight[needs] = _not_yet
+            return None
+        if found is _not_yet:
+            found = self._straight[needs] = written(op, attrs, needs, grads, inputs, out)
+        if found is not None:
+            for grad, spec in zip(grads, self.specs, strict=True):
+                if grad.data.dtype is not spec.dtype and grad.data.dtype != spec.dtype:
+                    # A hook has given another.
+                    return None
+        return found  # type: ignore[return-value]
+
+
+def _not_yet(*arrays: Any) -> tuple[Any, ...]:
+    raise NotImplementedError
+
+
+def case_of(
+    key: Sequence[Any] | None, op: Op, args: Sequence[Any], edges: Sequence[Any],
+    parts: Sequence[np.ndarray[Any, Any]],
+) -> Case:
+    """The case of a call with the results `parts`: one that is known, if there is one.
+
+    Parameters
+    ----------
+    key : sequence or None
+        The op, its attributes, its constants, and of each Tensor shape, dtype, and if it wants a gradient.
+    args, edges : sequences
+        The inputs, and where the gradients of those go that want one.
+    """
+    if key is None:
+        return Case(op, args, edges, parts)
+    found = _known.get(key := tuple(key))
+    if found is None:
+        found = Case(op, args, edges, parts)
+        if len(_known) >= LIMIT:
+            _known.clear()
+        _known[key] = found
+        return found
+    for part, spec in zip(parts, found.specs, strict=True):
+        if part.shape != spec.shape:
+            # The shape depends on values.
+            return Case(op, args, edges, parts)
+    return found
