@@ -9,9 +9,11 @@ from types import FunctionType
 from typing import Any
 
 from d2s.core.interpreter import GradModeBlock, state, use_interpreter
+from d2s.errors import Location
 from d2s.operators import conversion
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
+from d2s.operators.recorder import TooManyWays
 from d2s.operators.region import Outcome, explore
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Argument, fetcher
@@ -73,12 +75,17 @@ def record(
     guards: GuardSet | None = None,
 ) -> Tracer:
     """The tracer that has recorded a call: it holds the Program, not compiled, and where its inputs are found."""
+    merging: dict[Location | None, bool] = {}
     while True:
         tracer = Tracer(Program(name), numbers, sizes)
+        tracer.merging = merging
         if guards is not None:
             tracer.guards = guards
         try:
             _record(tracer, function, signature, bound)
+        except TooManyWays as found:
+            merging = {**merging, found.place: found.opens}
+            continue
         except Exception:
             if not tracer.misplaced:
                 raise

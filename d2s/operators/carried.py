@@ -150,9 +150,11 @@ def _with_missing(first: Form, second: Form, name: str) -> Form:
     bound = second if _is_missing(first) else first
     if isinstance(bound, TensorForm):
         return TensorForm(bound.spec, bound.stop_gradient, bound.missing or name)
+    if isinstance(bound, OpenForm):
+        return bound
     if isinstance(bound, ObjectForm) or (isinstance(bound, SameForm) and is_plain(bound.value)):
         return ObjectForm(_kind_of(bound), name)
-    if isinstance(bound, BuiltForm) and issubclass(bound.cls, tuple) and bound.parts:
+    if isinstance(bound, BuiltForm) and issubclass(bound.cls, tuple | list) and bound.parts:
         # Reading the name reads its parts: each is checked.
         nothing = SameForm(MISSING)
         return BuiltForm(bound.cls, None, tuple(_with_missing(nothing, part, name) for part in bound.parts))

@@ -15,7 +15,15 @@ from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.heap import Heap
 from d2s.operators.native import truth
-from d2s.operators.region import CannotMerge, IteratorAdvanced, Outcome, apply_changes, merge_outcomes, trace_branch
+from d2s.operators.region import (
+    CannotMerge,
+    Grown,
+    IteratorAdvanced,
+    Outcome,
+    apply_changes,
+    merge_outcomes,
+    trace_branch,
+)
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Operator
 from d2s.static.runtime import is_bound
@@ -57,7 +65,8 @@ def if_else(tracer: Tracer, test: Any, body: Callable[[], Any], orelse: Callable
             tracer, value, trace_branch(tracer, body, before), trace_branch(tracer, otherwise, before), before)
     except IteratorAdvanced:
         raise IteratorAdvanced(None if tracer.in_loop else place) from None
-    except CannotMerge:
+    except CannotMerge as reason:
+        tracer.lists_grown += isinstance(reason, Grown)
         # Left before the user's code runs again: its errors would have this one as context.
         outcome = None
     if outcome is None:
@@ -147,8 +156,10 @@ def for_loop(
             tracer, 0, 1, lambda index: index < iterable.length(), lambda index: body(iterable.part(index)), stop)
         return
     iterator = iter(iterable)
+    place, decided = user_location(), [0]
     for item in iterator:
-        body(item)
+        with tracer.turn_of(place, decided):
+            body(item)
         if stop is None:
             continue
         answer = symbol_of(tracer, stop())
@@ -169,7 +180,9 @@ def for_loop(
                 user_location(), "Write it with `itertools.count()`, or as `while`.",
                 kind="U17",
             )
-        if _guarded_turn(tracer, body, item, stop) is False:
+        with tracer.turn_of(place, decided):
+            goes_on = _guarded_turn(tracer, body, item, stop)
+        if goes_on is False:
             return
 
 

@@ -32,10 +32,16 @@ Place = tuple[int, Any]
 
 def while_loop(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any]) -> None:
     """``while test: body``."""
+    place, decided = user_location(), [0]
+    if tracer.merging.get(place):
+        for node in list(Heap([test, body], tracer.is_outer).nodes.values()):
+            if type(node) is list:
+                open_list(tracer, node)
     while not _is_symbolic(tracer, test):
         if not test():
             return
-        body()
+        with tracer.turn_of(place, decided):
+            body()
     _symbolic(tracer, test, body, 0)
 
 

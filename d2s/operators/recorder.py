@@ -16,6 +16,8 @@ from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import ObjectVariable, Variable
 
 MAX_PATHS = 256
+# In more turns than this the ways of an unrolled loop are merged, if they can be.
+MAX_DECIDED_TURNS = 6
 # Regions inside of each other; more is a recursion that no value known now will end.
 MAX_NESTING = 60
 
@@ -48,6 +50,23 @@ class Path:
         self.position = self.cursor = 0
 
 
+class TooManyWays(BaseException):
+    """A loop that Python unrolls decides in each turn: the trace begins anew, and merges the ways there.
+
+    Attributes
+    ----------
+    place : Location or None
+        The loop.
+    opens : bool
+        True if the lists that it changes have to be lists of the run for that.
+    """
+
+    def __init__(self, place: Location | None, opens: bool) -> None:
+        super().__init__(place)
+        self.place = place
+        self.opens = opens
+
+
 class PathRecorder(StaticInterpreter):
     """Records operators; in a region, a decision is answered True first, and the region is traced again with False.
 
@@ -76,6 +95,10 @@ class PathRecorder(StaticInterpreter):
         self.risks = 0
         self.misplaced: list[tuple[CodeType, tuple[int, ...]]] = []
         self.followed: set[Location | None] = set()
+        # Loops that Python unrolls in which ways are merged as in those of the Program; False: lists stay as they are.
+        self.merging: dict[Location | None, bool] = {}
+        # How often lists had several lengths after a branch.
+        self.lists_grown = 0
 
     # --- where the trace is --------------------------------------------------------------------------------------
 
@@ -159,6 +182,25 @@ class PathRecorder(StaticInterpreter):
         finally:
             if not is_harmless:
                 self.misplaced.append((code, lines))
+
+    @contextmanager
+    def turn_of(self, place: Location | None, decided: list[int]) -> Iterator[None]:
+        """Trace a turn of a loop that Python unrolls; `decided` counts turns in which the trace followed both ways."""
+        path, grown = self.path, self.lists_grown
+        before = 0 if path is None else path.cursor
+        merges = place in self.merging
+        self.in_loop += merges
+        try:
+            yield
+        finally:
+            self.in_loop -= merges
+        if path is None or path.cursor <= before:
+            return
+        if merges and self.lists_grown > grown and not self.merging[place]:
+            raise TooManyWays(place, True)
+        decided[0] += 1
+        if not merges and decided[0] == MAX_DECIDED_TURNS:
+            raise TooManyWays(place, False)
 
     # --- decisions that Python needs now -------------------------------------------------------------------------
 

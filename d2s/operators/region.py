@@ -18,7 +18,7 @@ from d2s.errors import Location, ProgramError, TracingError, UnsupportedSyntaxEr
 from d2s.operators import choices
 from d2s.operators.equality import is_plain, same_value
 from d2s.operators.heap import Heap, restore
-from d2s.operators.open_items import OpenItems
+from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list
 from d2s.operators.recorder import MAX_PATHS
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen
@@ -243,12 +243,15 @@ class _Merger:
         self.made: dict[tuple[int, int], Any] = {}
         self.kept: list[Any] = []
         self.pairs: dict[Value, Any] = {}
+        self.lists: dict[Value, list[Any]] = {}
 
     def resolve(self, outputs: tuple[Value, ...]) -> dict[Value, Value]:
         """Use the outputs that the operator really has (those of an earlier path, in a replay)."""
         real = dict(zip(self.outputs, outputs, strict=False))
         for own, holder in self.pairs.items():
             holder.value = real.get(own, own)
+        for own, made in self.lists.items():
+            self.tracer.lowering.adopt(made, real.get(own, own))
         return real
 
     def trace_state(self, first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -332,6 +335,12 @@ class _Merger:
             self.tracer.in_loop > 0 and {type(a), type(b)} <= {int, float, bool, type(None)} and type(a) is not type(b)
         ):
             return self._objects(a, b, what)
+        if type(a) is list and type(b) is list and self.tracer.in_loop and (is_open(a) or is_open(b)):
+            for side in (a, b):
+                if not is_open(side):
+                    raise Grown(side, f"{what} is a list of the run on one path only")
+            values = map(self.tracer.lowering.list_of_run, (a, b))
+            return self._list(what, _elements_of_either(a, b, what), *values)
         if type(a) is type(b):
             if isinstance(a, list | dict) and any(map(self.is_older, (a, b))):
                 # It is one of two objects, not a new one.
@@ -407,15 +416,20 @@ class _Merger:
             merged = Variable(self.tracer, out)
             note_chosen(merged, (self.variable(present),))
             return self._holder(merged)
-        if isinstance(present, tuple) and present and self.tracer.in_loop:
+        if is_open(present) and self.tracer.in_loop:
+            nothing, value = self.tracer.constant(MISSING), self.tracer.lowering.list_of_run(present)
+            return self._list(what, elements_of(present), *((nothing, value) if a is MISSING else (value, nothing)))
+        if type(present) is list and self.before.holds(present) and self.tracer.in_loop:
+            raise Grown(present, f"{what} is bound on one path only")
+        if isinstance(present, tuple | list) and present and self.tracer.in_loop:
             # Reading the name reads its parts: each is checked.
             pairs = ((MISSING, part) if a is MISSING else (part, MISSING) for part in present)
             parts = [self._with_missing(x, y, what) for x, y in pairs]
             return type(present)(*parts) if hasattr(present, "_fields") else type(present)(parts)
-        if isinstance(present, tuple) and self.tracer.in_loop:
+        if isinstance(present, tuple | list) and self.tracer.in_loop:
             merged_parts = [
                 self.merge(part, b, what) if b is MISSING else self.merge(a, part, what) for part in present]
-            return type(present)(*merged_parts) if hasattr(present, "_fields") else tuple(merged_parts)
+            return type(present)(*merged_parts) if hasattr(present, "_fields") else type(present)(merged_parts)
         kind = present.value.kind if isinstance(present, ObjectVariable) else type(present)
         if not self.tracer.in_loop or not (isinstance(present, ObjectVariable) or is_plain(present)):
             # Outside of loops both paths are followed, each with what it knows.
@@ -439,6 +453,13 @@ class _Merger:
         self._give(out, a, b)
         return out
 
+    def _list(self, what: str, elements: Elements, a: Value, b: Value) -> list[Any]:
+        """The list of the run that is one of two."""
+        out = self.tracer.new_value(what, None, kind=list)
+        self._give(out, a, b)
+        made = self.lists[out] = new_list(self.tracer, out, elements)
+        return made
+
     def _give(self, out: Value, a: Value, b: Value) -> None:
         self.outputs.append(out)
         self.then_values.append(a)
@@ -454,6 +475,21 @@ def same_plain_value(a: Any, b: Any) -> bool:
     if type(a) in (int, float, str, bool, bytes, complex, type(None)):
         return same_value(a, b)
     return False
+
+
+def _elements_of_either(a: list[Any], b: list[Any], what: str) -> Elements:
+    """What is known of the elements of a list of the run that is one of two."""
+    from d2s.operators.carried import OpenForm, joined
+
+    first, second = elements_of(a), elements_of(b)
+    if first is second:
+        return first
+    form = joined(OpenForm(first), OpenForm(second), what, True)
+    assert isinstance(form, OpenForm)
+    for elements in (first, second):
+        for tensor in elements.tensors():
+            form.elements.note(tensor)
+    return form.elements
 
 
 def _is_open(content: list[Any]) -> bool:
