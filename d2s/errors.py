@@ -50,7 +50,8 @@ _CONTEXTLIB = contextmanager.__code__.co_filename
 class Location:
     """A place in the user's source: file, line number (from 1), text of the line and column (from 0, if known).
 
-    Two places are equal if file, line, text and column are; the instruction they were taken from does not count.
+    Two places are equal if file, line, text and column are; the instruction they were taken from does not count, nor
+    does `of_gradient`: that what happens there is part of the gradient of the line.
     """
 
     file: str
@@ -59,6 +60,7 @@ class Location:
     column: int | None = None
     code: CodeType | None = field(default=None, compare=False, repr=False)
     instruction: int = field(default=0, compare=False, repr=False)
+    of_gradient: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"

@@ -257,6 +257,26 @@ KINDS = (
             paddle.grad(f(x), [x], create_graph=True)
         """,
     ),
+    gradient(
+        "G14",
+        "A function to check that calls backward itself",
+        cause="`check_grads` differentiates what the function returns, but a backward inside of it has used that up.",
+        fix="Check the function that computes the loss, without its backward.",
+        example="""
+            def step(x):
+                loss = (x * x).sum()
+                loss.backward()
+                return loss
+
+            paddle.testing.check_grads(step, paddle.to_tensor([1.0]))
+        """,
+        fixed="""
+            def loss_of(x):
+                return (x * x).sum()
+
+            paddle.testing.check_grads(loss_of, paddle.to_tensor([1.0]))
+        """,
+    ),
     hook(
         "H01",
         "A hook on a tensor that stops gradients",

@@ -39,6 +39,7 @@ from d2s.static.input_spec import InputSpec
 from d2s.static.program import Program
 from d2s.transpiler.context import HookReport
 from d2s.transpiler.convert import JIT_PASSES, prepare
+from d2s.words import counted, times
 
 # More traces of one function than this are worth a warning.
 MAX_SILENT_TRACES = 8
@@ -153,8 +154,7 @@ class StaticFunction:
 
     def __repr__(self) -> str:
         code: Any = self._code
-        file, count = os.path.basename(code.co_filename), len(self._own_cache)
-        programs = "1 Program" if count == 1 else f"{count} Programs"
+        file, programs = os.path.basename(code.co_filename), counted(len(self._own_cache), "Program")
         name = f"{self._function.__qualname__}({', '.join(self._signature.parameters)})"
         return f"<StaticFunction {name} at {file}:{code.co_firstlineno}, {programs}>"
 
@@ -228,7 +228,7 @@ class StaticFunction:
                 logger.info("%s is traced again: %s", self.__qualname__, why)
             if cache.traces == MAX_SILENT_TRACES:
                 warnings.warn(
-                    f"{self.__qualname__} has been traced {cache.traces + 1} times, the last time because {why}; "
+                    f"{self.__qualname__} has been traced {times(cache.traces + 1)}, the last time because {why}; "
                     "pass what changes as a Tensor, or give an input_spec (explain() tells more)",
                     RuntimeWarning, stacklevel=3,
                 )
@@ -281,14 +281,15 @@ class StaticFunction:
         """Why the function was traced, what its Programs leave open, and what was done to each of them."""
         cache = self._own_cache
         generality = cache.generality
-        lines = [f"{self.__qualname__}: traced {cache.traces} times, {len(cache)} Programs kept", *cache.explained()]
+        kept = f"{self.__qualname__}: traced {times(cache.traces)}, {counted(len(cache), 'Program')} kept"
+        lines = [kept, *cache.explained()]
         for title, names in (
             ("read on each call", generality.described(generality.opening)),
             ("needed by Python, so each value has its own Program", generality.fixed),
         ):
             if names:
                 lines.append(f"{title}: {', '.join(names)}")
-        return "\n".join([*lines, *explained(cache.concrete_programs())])
+        return "\n".join([*lines, *explained(cache.numbered(), cache.used_last)])
 
     @property
     def code(self) -> str:

@@ -17,6 +17,7 @@ from d2s.ops.gathering import index_select
 from d2s.ops.indexing import getitem
 from d2s.ops.joining import concat
 from d2s.ops.shape import broadcast_to, reshape, unsqueeze
+from d2s.words import counted
 
 
 def _infer_flip(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
@@ -49,7 +50,7 @@ roll_op.vjp(lambda g, out, x, *, shifts, axis: bind(roll_op, g, shifts=tuple(-sh
 
 def _infer_pad(x: TensorSpec, *, widths: tuple[tuple[int, int], ...], value: Any) -> TensorSpec:
     if len(widths) != x.ndim:
-        raise ShapeError(f"a border of {len(widths)} axes does not fit shape {list(x.shape)}")
+        raise ShapeError(f"a border of {counted(len(widths), 'axis', 'axes')} does not fit shape {list(x.shape)}")
     return TensorSpec(
         tuple(
             size if before + after == 0 else Dim() if isinstance(size, Dim) else size + before + after
@@ -230,7 +231,7 @@ def _border_widths(pad: Any, x: Tensor, data_format: str | None, from_left: bool
     if len(numbers) == 2 * x.ndim and (data_format is None or len(numbers) != 2 * spatial):
         return pairs if from_left else pairs[::-1]
     if len(numbers) % 2 or len(pairs) > spatial:
-        raise ShapeError(f"pad of {len(numbers)} widths does not fit a tensor of shape {x.shape}")
+        raise ShapeError(f"pad of {counted(len(numbers), 'width')} does not fit a tensor of shape {x.shape}")
     pairs = [(0, 0)] * (spatial - len(pairs)) + pairs[::-1]
     is_channels_last = data_format is not None and data_format.endswith("C")
     return [(0, 0), *pairs, (0, 0)] if is_channels_last else [(0, 0), (0, 0), *pairs]

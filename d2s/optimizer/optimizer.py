@@ -14,6 +14,7 @@ from d2s.optimizer.groups import Array, Group, Update, groups_of
 from d2s.optimizer.lr import LRScheduler
 from d2s.optimizer.scratch import Scratch
 from d2s.optimizer.writing import target_of
+from d2s.words import counted
 
 
 class Optimizer:
@@ -244,7 +245,7 @@ class Optimizer:
         place, _, slot = key.partition(".")
         if not place.isdigit() or int(place) >= len(self._parameters) or slot not in (*self.slots, "step"):
             raise KeyError(
-                f"{type(self).__name__} with {len(self._parameters)} parameters has no state {key!r}; "
+                f"{type(self).__name__} with {counted(len(self._parameters), 'parameter')} has no state {key!r}; "
                 f"its slots are {', '.join((*self.slots, 'step'))}"
             )
         return int(place), slot

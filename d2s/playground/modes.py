@@ -19,6 +19,7 @@ from d2s.nn.layer import Layer
 from d2s.playground.failures import failure_of
 from d2s.playground.inputs import Inputs
 from d2s.playground.target import Target
+from d2s.testing.observing import why_not_differentiated
 from d2s.watching.hooks import HookCall, watched_hooks
 
 _MAX_TEXT = 20_000
@@ -106,7 +107,8 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_differentiable(value: Any) -> bool:
-    return isinstance(value, Tensor) and not value.stop_gradient
+    """True for a tensor with a history that no backward inside of the function has used up."""
+    return isinstance(value, Tensor) and not value.stop_gradient and why_not_differentiated(value) is None
 
 
 def _backward(tensors: list[Tensor]) -> None:

@@ -36,6 +36,8 @@ class Picture:
         """An ``<svg>`` element."""
         return svg_of(self.graph)
 
+    _repr_svg_ = svg
+
     def dot(self) -> str:
         """DOT, for Graphviz."""
         return dot_of(self.graph)

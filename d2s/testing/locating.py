@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.interpreter import TensorBase, unwrap
 from d2s.errors import Location
 from d2s.testing.comparing import Tolerance
 from d2s.testing.reach import is_users_file
 from d2s.watching.operators import Ran
 from d2s.watching.places import GENERATED, source_of
 
+Arrays = tuple[np.ndarray[Any, Any], ...]
 Key = tuple[bool, str, str, int]
 
 
@@ -31,63 +33,128 @@ class Parting:
     static: np.ndarray[Any, Any] | None
 
 
+@dataclass(frozen=True)
+class Entry:
+    """An operator that has run: copies of what it read and gave, and the arrays themselves, to tell who made what."""
+
+    key: Key
+    location: Location
+    read: Arrays
+    gave: Arrays
+    own_read: Arrays
+    own_gave: Arrays
+
+    def parting(self, eager: np.ndarray[Any, Any] | None, static: np.ndarray[Any, Any] | None) -> Parting:
+        """This operator as the one at which the modes part."""
+        return Parting(self.key[1], self.key[0], self.location, eager, static)
+
+
 class Record:
-    """The operators that have run in one call, with copies of what they gave."""
+    """The operators that have run in one call."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[Key, Location, tuple[np.ndarray[Any, Any], ...]]] = []
+        self.entries: list[Entry] = []
 
     def note(self, ran: Ran) -> None:
         """To be called for each."""
         if ran.values and ran.location is not None:
             kind = "add" if ran.kind == "add_present" else ran.kind
             key = (ran.backward, kind, ran.location.file, ran.location.line)
-            self.entries.append((key, ran.location, tuple(value.copy() for value in ran.values)))
+            read = tuple(_arrays_in(ran.arguments))
+            self.entries.append(Entry(key, ran.location, _copies(read), _copies(ran.values), read, ran.values))
 
-    def by_key(self) -> dict[Key, list[tuple[np.ndarray[Any, Any], ...]]]:
-        found: dict[Key, list[tuple[np.ndarray[Any, Any], ...]]] = {}
-        for key, _, values in self.entries:
-            found.setdefault(key, []).append(values)
+    def by_key(self) -> dict[Key, list[Entry]]:
+        """The entries by kind and line."""
+        found: dict[Key, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.key, []).append(entry)
         return found
 
 
-def first_parting(eager: Record, static: Record, tolerance: Tolerance) -> Parting | None:
+def _arrays_in(tree: Any) -> Iterator[np.ndarray[Any, Any]]:
+    if isinstance(tree, TensorBase):
+        yield unwrap(tree)
+    elif isinstance(tree, np.ndarray):
+        yield tree
+    elif isinstance(tree, tuple | list):
+        for part in tree:
+            yield from _arrays_in(part)
+
+
+def _copies(arrays: Arrays) -> Arrays:
+    return tuple(array.copy() for array in arrays)
+
+
+def first_parting(eager: Record, static: Record, tolerance: Tolerance, is_of_values: bool = True) -> Parting | None:
     """
     The first operator that gives another value, in the order of eager mode.
 
-    Operators are matched by kind, line and how often they have run.  If each mode has run lines that the other has
-    not, they went different ways, and the first such line counts too; so it does if no value differs.  Last comes what
-    one mode has run more often.
+    Operators are matched by kind, line and how often they have run.  Of one that gives another value because only one
+    mode runs an operator before it (a cast, say), that operator is the first.  If each mode has run lines that the
+    other has not, they went different ways, and the first such line counts too; so it does if no value differs.  Then
+    comes what one mode has run more often, and last, if it is values that differ (`is_of_values`), an operator that
+    only one mode has run.
     """
     ours, theirs = eager.by_key(), static.by_key()
     went = _lines(eager) - _lines(static)
     parted = bool(went) and bool(_lines(static) - _lines(eager))
     skipped: Parting | None = None
     counts: dict[Key, int] = {}
-    for key, location, values in eager.entries:
+    for entry in eager.entries:
+        key = entry.key
         number = counts.get(key, 0)
         counts[key] = number + 1
         if key[2:] in went and not key[0]:
-            skipped = skipped or Parting(key[1], key[0], location, values[0], None)
+            skipped = skipped or entry.parting(entry.gave[0], None)
             if parted:
                 return skipped
         # Where one mode needs fewer steps, as in sums of gradients, one cannot say which step is which.
         if len(ours[key]) == len(theirs.get(key, ())):
-            for one, other in zip(values, theirs[key][number], strict=False):
-                if not tolerance.admits(one, other):
-                    return Parting(key[1], key[0], location, one, other)
+            other = theirs[key][number]
+            for a, b in zip(entry.gave, other.gave, strict=False):
+                if not tolerance.admits(a, b):
+                    return _only_before(entry, other, eager, static, tolerance) or entry.parting(a, b)
     if skipped is not None:
         return skipped
-    for key, location, _ in static.entries:
+    for entry in static.entries:
         # What static mode has run more or less often.
-        if key in ours and len(ours[key]) != len(theirs[key]):
-            return Parting(key[1], key[0], location, ours[key][-1][0], theirs[key][-1][0])
+        if entry.key in ours and len(ours[entry.key]) != len(theirs[entry.key]):
+            return entry.parting(ours[entry.key][-1].gave[0], theirs[entry.key][-1].gave[0])
+    return _last_of_one_mode(eager, static, tolerance) if is_of_values else None
+
+
+def _only_before(
+    ours: Entry, theirs: Entry, eager: Record, static: Record, tolerance: Tolerance
+) -> Parting | None:
+    """Of an operator that gives something else in each mode: the operator of one mode only that it has a value from."""
+    for mine, own, other in ((ours, eager, static), (theirs, static, eager)):
+        read_there = (theirs if mine is ours else ours).read
+        keys = other.by_key()
+        for value, array in zip(mine.read, mine.own_read, strict=True):
+            if any(tolerance.admits(value, there) for there in read_there):
+                continue
+            maker = next((e for e in own.entries if any(array is given for given in e.own_gave)), None)
+            if maker is not None and maker.key not in keys:
+                return maker.parting(*((value, None) if mine is ours else (None, value)))
+    return None
+
+
+def _last_of_one_mode(eager: Record, static: Record, tolerance: Tolerance) -> Parting | None:
+    """The last operator, run forward, that only one mode has run, and whose value the other mode does not have."""
+    for own, other in ((eager, static), (static, eager)):
+        keys = other.by_key()
+        for entry in reversed(own.entries):
+            value = entry.gave[0]
+            if not entry.key[0] and entry.key not in keys and not any(
+                    tolerance.admits(value, there)
+                    for found in other.entries if not found.key[0] for there in found.gave):
+                return entry.parting(*((value, None) if own is eager else (None, value)))
     return None
 
 
 def _lines(record: Record) -> set[tuple[str, int]]:
     """The lines of which something has run forward."""
-    return {key[2:] for key, _, _ in record.entries if not key[0]}
+    return {entry.key[2:] for entry in record.entries if not entry.key[0]}
 
 
 @contextmanager
@@ -124,9 +191,31 @@ def writes_to(look: Callable[[], Any], found: list[tuple[Location, Any]]) -> Ite
 
         return follow
 
-    tracing = sys.gettrace()
+    with _traced(called):
+        yield
+
+
+@contextmanager
+def returns_of(code: Any, found: list[Location]) -> Iterator[None]:
+    """Append to `found` the lines at which functions with this code return."""
+
+    def called(frame: FrameType, event: str, argument: Any) -> Any:
+        return follow if frame.f_code is code else None
+
+    def follow(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "return":
+            found.append(Location(frame.f_code.co_filename, frame.f_lineno))
+        return follow
+
+    with _traced(called):
+        yield
+
+
+@contextmanager
+def _traced(called: Callable[[FrameType, str, Any], Any]) -> Iterator[None]:
+    before = sys.gettrace()
     sys.settrace(called)
     try:
         yield
     finally:
-        sys.settrace(tracing)
+        sys.settrace(before)

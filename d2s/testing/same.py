@@ -10,13 +10,13 @@ from types import MethodType
 from typing import Any
 
 from d2s.eager.tensor import Tensor
-from d2s.errors import Location
+from d2s.errors import ArgumentError, Location
 from d2s.jit import StaticFunction, to_static
 from d2s.nn.layer import Layer
-from d2s.testing.comparing import Difference, Tolerance, array_text, differences
-from d2s.testing.locating import Parting, Record, first_parting, writes_to
+from d2s.testing.comparing import Difference, Tolerance, differences, shown
+from d2s.testing.locating import Parting, Record, first_parting, returns_of, writes_to
 from d2s.testing.modes import static_mode
-from d2s.testing.observing import Observation, observe, state_of
+from d2s.testing.observing import Observation, Seen, observe, state_of
 from d2s.testing.reach import Reach, Snapshot, parameter_names
 from d2s.watching.operators import Ran, watched
 
@@ -88,7 +88,7 @@ def compare(
 ) -> list[Observation]:
     """The same; what eager mode has shown, call by call."""
     if calls < 1:
-        raise ValueError(f"calls must be at least 1, got {calls}")
+        raise ArgumentError(f"calls must be at least 1, got {calls}")
     comparison = _Comparison(fn_or_layer, inputs, tolerance, grads, hooks)
     try:
         both = comparison.both(calls)
@@ -122,6 +122,8 @@ class _Comparison:
         original: Any = target.dygraph_function if isinstance(target, StaticFunction) else target
         self.original = original
         self.names = parameter_names(original, len(inputs))
+        # What can never become static is refused before anything runs.
+        _static(target)
         self.reach = Reach(original, dict(zip(self.names, inputs, strict=True)))
         self.before = Snapshot(self.reach)
         self.eager = _Mode(lambda: original, False)
@@ -156,20 +158,15 @@ class _Comparison:
         records = Record(), Record()
         for mode, record in zip((self.eager, self.static), records, strict=True):
             self.run(mode, call, lambda record=record: watched(record.note))  # type: ignore[misc]
-        parting = first_parting(*records, self.tolerance)
-        location = first.place
-        if location is None and first.sort == "state":
-            location = self._writer(call, first)
-        if location is None and parting is not None:
-            location = parting.location
-        location = location or self._definition()
+        parting = first_parting(*records, self.tolerance, first.sort in ("output", "gradient", "hooks"))
+        location = self._line_at_fault(call, first, parting)
         lines = [f"eager and static mode differ in call {call} of {calls} of {self._name()}", "", first.what]
         if location is not None:
             lines += [location.excerpt()]
         lines += [f"  eager:  {first.eager}", f"  static: {first.static}"]
         lines += [f"  {first.detail}"] if first.detail else []
         lines += self._where_defined(first)
-        if "cannot become a graph" not in first.what:
+        if not first.is_refusal:
             lines += ["", *_about_parting(parting)]
         if len(found) > 1:
             lines += ["", "also different: " + "; ".join(dict.fromkeys(difference.what for difference in found[1:7]))
@@ -179,6 +176,23 @@ class _Comparison:
                           "from run to run (time, an unseeded generator, a cache?), so the modes cannot be compared."]
         return ModesDiffer("\n".join(lines), call, first, location, parting)
 
+    def _line_at_fault(self, call: int, first: Difference, parting: Parting | None) -> Location | None:
+        """The user's line to look at first."""
+        location = first.place
+        if location is None and first.sort == "state":
+            location = self._writer(call, first)
+        if location is None and parting is not None:
+            location = parting.location
+        if location is None and first.sort == "output":
+            location = self._makers().get(first.path) or self._return()
+        return location or self._definition()
+
+    def _return(self) -> Location | None:
+        """The line at which the function returns, in eager mode."""
+        found: list[Location] = []
+        self.run(self.eager, 1, lambda: returns_of(self._code(), found))
+        return found[-1] if found else None
+
     def _name(self) -> str:
         name = getattr(self.original, "__qualname__", None) or type(self.original).__qualname__
         place = self._definition()
@@ -186,11 +200,14 @@ class _Comparison:
 
     def _definition(self) -> Location | None:
         """Where the function is defined."""
+        code = self._code()
+        return None if code is None else Location(code.co_filename, code.co_firstlineno)
+
+    def _code(self) -> Any:
         plain: Any = self.original
         if isinstance(plain, Layer):
             plain = type(plain).forward
-        code = getattr(getattr(plain, "__func__", plain), "__code__", None)
-        return None if code is None else Location(code.co_filename, code.co_firstlineno)
+        return getattr(getattr(plain, "__func__", plain), "__code__", None)
 
     def _where_defined(self, difference: Difference) -> list[str]:
         """For a value of the user's: where it comes from."""
@@ -255,10 +272,10 @@ def _about_parting(parting: Parting | None) -> list[str]:
         return ["every operator gives the same in both modes: look at effects, hooks and what is not an operator"]
     where = f"the gradient of {parting.location}" if parting.backward else f"{parting.location}"
     lines = [f"first operator at which the modes part: {parting.kind}, in {where}"]
-    if parting.static is None:
-        return [*lines, "  it ran in eager mode only"]
-    assert parting.eager is not None
-    return [*lines, f"  eager:  {array_text(parting.eager)}", f"  static: {array_text(parting.static)}"]
+    if parting.static is None or parting.eager is None:
+        return [*lines, f"  it ran in {'eager' if parting.static is None else 'static'} mode only"]
+    eager, static = Seen(parting.eager), Seen(parting.static)
+    return [*lines, f"  eager:  {shown(eager, static)}", f"  static: {shown(static, eager)}"]
 
 
 def _static(target: Any) -> Callable[..., Any]:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from d2s.core.spec import TensorSpec
 from d2s.static.program import Block, Operator, Value, values_in, walk_operators
+from d2s.words import counted
 
 # Smaller arrays come from the allocator's own free lists.
 SMALLEST = 1 << 16
@@ -58,7 +59,7 @@ class BufferPlan:
 
     def __str__(self) -> str:
         size = sum(size_of(spec) for spec, _ in self.specs)
-        return f"{len(self.buffers)} values in {len(self.specs)} buffers, {size / 2**20:.1f} MB"
+        return f"{counted(len(self.buffers), 'value')} in {counted(len(self.specs), 'buffer')}, {size / 2**20:.1f} MB"
 
 
 def size_of(spec: TensorSpec) -> int:
