@@ -28,13 +28,16 @@ __all__ = [
     "GuardError",
     "HookError",
     "IndexOutOfRangeError",
+    "KeyNameError",
     "LeafError",
     "Location",
+    "MemberError",
     "NotSupportedError",
     "NumberError",
     "ProgramError",
     "ShapeError",
     "SourceError",
+    "StateError",
     "TracingError",
     "UnsupportedSyntaxError",
     "user_location",
@@ -183,6 +186,21 @@ class NumberError(D2SError, OverflowError):
     """A Python number is too large, or too small, for the dtype that it becomes part of."""
 
     general_kind = "O01"
+
+
+class KeyNameError(D2SError, KeyError):
+    """A name or key that is not there, or that cannot be used."""
+
+    # In the words of the message, not as the repr of a key.
+    __str__ = Exception.__str__
+
+
+class MemberError(D2SError, AttributeError):
+    """An attribute of a Layer that cannot be set."""
+
+
+class StateError(D2SError, RuntimeError):
+    """An object is not in the state that a call needs, or what is loaded does not fit it."""
 
 
 class LeafError(D2SError, ValueError):

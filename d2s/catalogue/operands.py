@@ -165,6 +165,14 @@ KINDS = (
         example="paddle.nn.Embedding(10, 4, padding_idx=10)",
         fixed="paddle.nn.Embedding(10, 4, padding_idx=9)",
     ),
+    index(
+        "I04",
+        "An entry that is not there",
+        cause="A `LayerList`, `Sequential` or data set has fewer entries than this index says.",
+        fix="Compare it with `len(...)`; the last entry is number -1.",
+        example="paddle.nn.LayerList([paddle.nn.ReLU()])[1]",
+        fixed="paddle.nn.LayerList([paddle.nn.ReLU()])[-1]",
+    ),
     argument(
         "A01",
         "An argument that cannot be",

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from d2s.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, IndexOutOfRangeError, NotSupportedError, ShapeError
 from d2s.ops.random import generator as default_generator
 from d2s.words import counted
 
@@ -98,7 +98,8 @@ class ConcatDataset(Dataset[Item]):
 
     def __getitem__(self, index: int) -> Item:
         if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range for {counted(len(self), 'example')}")
+            raise IndexOutOfRangeError(
+                f"index {index} is out of range for {counted(len(self), 'example')}", kind="I04")
         index %= len(self)
         which = bisect.bisect_right(self.cumulative_sizes, index)
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]

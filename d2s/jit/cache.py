@@ -10,7 +10,7 @@ from typing import Any
 
 from d2s.core.interpreter import state
 from d2s.core.spec import default_dtype
-from d2s.errors import ArgumentError
+from d2s.errors import ArgumentError, KeyNameError
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.fallback import EagerCall
 from d2s.jit.generality import Generality
@@ -130,7 +130,9 @@ class ProgramCache:
     def last(self) -> ConcreteProgram:
         """The Program traced last."""
         if self._last is None:
-            raise LookupError("the function has not been called yet")
+            raise KeyNameError(
+                "the function has not been called yet, so there is no Program", kind="K03",
+                advice="Call it first, or ask get_concrete_program(...) with arguments or an InputSpec.")
         return self._last
 
     @property

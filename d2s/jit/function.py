@@ -17,7 +17,7 @@ from typing import Any
 from d2s.core.interpreter import state
 from d2s.core.modes import modes_now, put_back
 from d2s.drawing.side_by_side import SideBySide
-from d2s.errors import D2SError, SourceError
+from d2s.errors import D2SError, SourceError, StateError
 from d2s.jit.cache import ProgramCache, cache_of
 from d2s.jit.comparison import side_by_side
 from d2s.jit.concrete import ConcreteProgram
@@ -372,8 +372,9 @@ class StaticFunction:
         instance = self._instance
         if isinstance(instance, Layer) and instance.training is not training:
             name = "train" if training else "eval"
-            raise RuntimeError(
-                f"{self.__qualname__} is a method of a Layer: call {name}() of the {type(instance).__name__}")
+            raise StateError(
+                f"{self.__qualname__} is a method of a Layer: call {name}() of the {type(instance).__name__}",
+                kind="R04")
 
     @property
     def inputs(self) -> list[Any]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from d2s.errors import DTypeError
+from d2s.errors import DTypeError, HookError
 from d2s.nn.structure import STRUCTURE
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def _after_pre_hook(
     if result is None:
         return inputs, kwargs
     if not isinstance(result, tuple) or len(result) != 2:
-        raise RuntimeError(f"a forward pre hook with_kwargs must return None or (args, kwargs), got {result!r}")
+        raise HookError(
+            f"a forward pre hook with_kwargs must return None or (args, kwargs), got {type(result).__name__}", kind="H05")
     return result
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from d2s.drawing.table import table
-from d2s.errors import ArgumentError, Location
+from d2s.errors import ArgumentError, Location, StateError
 from d2s.watching.operators import Ran, watched
 from d2s.words import counted
 
@@ -102,7 +102,7 @@ class Profiler:
             If it runs already.
         """
         if self._running is not None:
-            raise RuntimeError("this profiler is running already")
+            raise StateError("this profiler is running already", kind="R03")
         self.events.clear()
         self.steps.clear()
         self._running = contextlib.ExitStack()
@@ -113,7 +113,7 @@ class Profiler:
     def stop(self) -> None:
         """Watch no longer."""
         if self._running is None:
-            raise RuntimeError("this profiler is not running")
+            raise StateError("this profiler is not running", kind="R03")
         self.wall = time.perf_counter_ns() - self._origin
         _active.stack.remove(self)
         self._running.close()

@@ -6,6 +6,7 @@ import gc
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -429,6 +430,10 @@ def test_the_playground_opens_its_address(capsys: pytest.CaptureFixture[str], mo
     assert status == 0
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{43}/", opened[0])
     assert opened[0] in text
-    status, _, errors = run("playground --port 99999", capsys)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        status, _, errors = run(f"playground --port {port}", capsys)
     assert status == 2
-    assert errors.startswith("d2s: port 99999 cannot be used")
+    assert errors.startswith(f"d2s: port {port} cannot be used")
