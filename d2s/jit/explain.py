@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from d2s.jit.concrete import ConcreteProgram
 from d2s.static.executor import Compiled
 
-_PARTS = {"step": "forward and backward", "backward": "backward that was asked for last"}
+_PARTS = {"step": "one function", "backward": "backward that was asked for last"}
 
 
 def explained(programs: list[tuple[int, ConcreteProgram]], last: ConcreteProgram | None) -> list[str]:

@@ -119,7 +119,8 @@ def _after_pre_hook(
         return inputs, kwargs
     if not isinstance(result, tuple) or len(result) != 2:
         raise HookError(
-            f"a forward pre hook with_kwargs must return None or (args, kwargs), got {type(result).__name__}", kind="H05")
+            f"a forward pre hook with_kwargs must return None or (args, kwargs), got {type(result).__name__}",
+            kind="H05")
     return result
 
 

@@ -29,13 +29,17 @@ _CALL = compile("function(**arguments)", "<call>", "eval")
 
 @dataclass
 class Run:
-    """What one run gives: entries of name and value, calls of hooks, printed text, and the error that ended it."""
+    """What one run gives: entries of name and value, calls of hooks, printed text, and the error that ended it.
+
+    `was_differentiated` says whether backward was called on what the function returned.
+    """
 
     called: Any = None
     outputs: list[tuple[str, Any]] = field(default_factory=list)
     gradients: list[tuple[str, Any]] = field(default_factory=list)
     hooks: list[HookCall] = field(default_factory=list)
     printed: str = ""
+    was_differentiated: bool = False
     error: BaseException | None = None
 
     def shown(self, file: str) -> dict[str, Any]:
@@ -44,6 +48,7 @@ class Run:
             "outputs": [[name, _text(value)] for name, value in self.outputs],
             "gradients": [[name, _text(value)] for name, value in self.gradients],
             "hooks": [_hook_text(call) for call in self.hooks],
+            "differentiated": self.was_differentiated,
             "printed": self.printed[:_MAX_TEXT],
             "error": None if self.error is None else failure_of(self.error, file),
         }
@@ -63,7 +68,9 @@ def run_in(mode: str, target: Target, inputs: Inputs) -> Run:
             d2s.seed(0)
             result = eval(_CALL, {"function": run.called, "arguments": arguments})
             run.outputs = list(_parts("result", result))
-            _backward([value for _, value in run.outputs if _is_differentiable(value)])
+            roots = [value for _, value in run.outputs if _is_differentiable(value)]
+            run.was_differentiated = bool(roots)
+            _backward(roots)
             run.gradients = list(_gradients(arguments, run.called, names))
         except Exception as error:
             run.error = error
