@@ -38,6 +38,9 @@ class Difference:
         The user's line that the difference itself points to, if it does.
     is_refusal : bool
         True if static mode says that the function cannot become a graph.
+    has_same_values : bool
+        True if arrays are equal, and differ in what else is noted of them: which tensor it is, whether it requires a
+        gradient.
     """
 
     sort: str
@@ -48,6 +51,7 @@ class Difference:
     detail: str = ""
     place: Location | None = None
     is_refusal: bool = False
+    has_same_values: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,10 +133,9 @@ def _same(one: Seen, other: Seen, tolerance: Tolerance) -> bool:
 
 def _arrays(sort: str, what: str, path: str, one: Seen, other: Seen, tolerance: Tolerance) -> Difference:
     a, b = one.value, other.value
-    detail = ""
-    if a.shape == b.shape and a.dtype == b.dtype and not tolerance.admits(a, b):
-        detail = how_far(a, b, tolerance)
-    return Difference(sort, what, shown(one, other), shown(other, one), path, detail)
+    is_same = tolerance.admits(a, b)
+    detail = how_far(a, b, tolerance) if a.shape == b.shape and a.dtype == b.dtype and not is_same else ""
+    return Difference(sort, what, shown(one, other), shown(other, one), path, detail, has_same_values=is_same)
 
 
 def how_far(a: np.ndarray, b: np.ndarray, tolerance: Tolerance) -> str:

@@ -24,16 +24,17 @@ Key = tuple[bool, str, str, int]
 
 @dataclass(frozen=True)
 class Parting:
-    """The first operator at which the modes part, with what it gave in each (None: it did not run)."""
+    """The first operator at which the modes part, with what it gave in each (None: it did not run) and what it read."""
 
     kind: str
     backward: bool
     location: Location
     eager: np.ndarray[Any, Any] | None
     static: np.ndarray[Any, Any] | None
+    read: tuple[Arrays, Arrays] = ((), ())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entry:
     """An operator that has run: copies of what it read and gave, and the arrays themselves, to tell who made what."""
 
@@ -44,9 +45,16 @@ class Entry:
     own_read: Arrays
     own_gave: Arrays
 
-    def parting(self, eager: np.ndarray[Any, Any] | None, static: np.ndarray[Any, Any] | None) -> Parting:
+    def parting(
+        self, eager: np.ndarray[Any, Any] | None, static: np.ndarray[Any, Any] | None,
+        read: tuple[Arrays, Arrays] = ((), ()),
+    ) -> Parting:
         """This operator as the one at which the modes part."""
-        return Parting(self.key[1], self.key[0], self.location, eager, static)
+        return Parting(self.key[1], self.key[0], self.location, eager, static, read)
+
+    def gives_what(self, others: list[Entry], tolerance: Tolerance) -> bool:
+        """True if one of the others has given the same."""
+        return any(tolerance.admits(a, b) for other in others for a, b in zip(self.gave, other.gave, strict=False))
 
 
 class Record:
@@ -108,12 +116,18 @@ def first_parting(eager: Record, static: Record, tolerance: Tolerance, is_of_val
             skipped = skipped or entry.parting(entry.gave[0], None)
             if parted:
                 return skipped
-        # Where one mode needs fewer steps, as in sums of gradients, one cannot say which step is which.
-        if len(ours[key]) == len(theirs.get(key, ())):
-            other = theirs[key][number]
+        others = theirs.get(key, [])
+        if len(ours[key]) == len(others):
+            other = others[number]
             for a, b in zip(entry.gave, other.gave, strict=False):
                 if not tolerance.admits(a, b):
-                    return _only_before(entry, other, eager, static, tolerance) or entry.parting(a, b)
+                    return (_only_before(entry, other, eager, static, tolerance)
+                            or _turn_before(other, ours, static, tolerance)
+                            or entry.parting(a, b, (entry.read, other.read)))
+        elif others and not key[0] and not entry.gives_what(others, tolerance):
+            # Where one mode needs fewer steps (equal ones merged, sums of gradients), which step is which cannot be
+            # told; but forward each of them gives what some other gave, unless a loop went another way.
+            return entry.parting(entry.gave[0], others[min(number, len(others) - 1)].gave[0])
     if skipped is not None:
         return skipped
     for entry in static.entries:
@@ -136,6 +150,16 @@ def _only_before(
             maker = next((e for e in own.entries if any(array is given for given in e.own_gave)), None)
             if maker is not None and maker.key not in keys:
                 return maker.parting(*((value, None) if mine is ours else (None, value)))
+    return None
+
+
+def _turn_before(entry: Entry, ours: dict[Key, list[Entry]], static: Record, tolerance: Tolerance) -> Parting | None:
+    """What static mode ran more often, before `entry`, with a value that eager mode does not have."""
+    for before in static.entries[: static.entries.index(entry)]:
+        others = ours.get(before.key, [])
+        if not before.key[0] and 0 < len(others) < len(static.by_key()[before.key]) and not before.gives_what(
+                others, tolerance):
+            return before.parting(others[-1].gave[0], before.gave[0])
     return None
 
 

@@ -18,6 +18,7 @@ from d2s.testing.locating import Parting, Record, first_parting, returns_of, wri
 from d2s.testing.modes import static_mode
 from d2s.testing.observing import Observation, Seen, observe, state_of
 from d2s.testing.reach import Reach, Snapshot, parameter_names
+from d2s.watching.hooks import HookCall
 from d2s.watching.operators import Ran, watched
 
 
@@ -156,10 +157,15 @@ class _Comparison:
         before = self.run(self.eager, call)
         unstable = list(differences(again[-1], before[-1], self.tolerance, self.hooks))
         records = Record(), Record()
+        hooks: list[list[HookCall]] = []
         for mode, record in zip((self.eager, self.static), records, strict=True):
-            self.run(mode, call, lambda record=record: watched(record.note))  # type: ignore[misc]
+            seen = self.run(mode, call, lambda record=record: watched(record.note))  # type: ignore[misc]
+            hooks.append(seen[-1].hooks)
         parting = first_parting(*records, self.tolerance, first.sort in ("output", "gradient", "hooks"))
-        location = self._line_at_fault(call, first, parting)
+        if first.sort == "hooks" and first.place is None and (parting is None or parting.backward):
+            # A wrong result has wrong gradients behind it.
+            first = next((difference for difference in found if difference.sort == "output"), first)
+        location = self._line_at_fault(call, first, parting, hooks)
         lines = [f"eager and static mode differ in call {call} of {calls} of {self._name()}", "", first.what]
         if location is not None:
             lines += [location.excerpt()]
@@ -176,16 +182,30 @@ class _Comparison:
                           "from run to run (time, an unseeded generator, a cache?), so the modes cannot be compared."]
         return ModesDiffer("\n".join(lines), call, first, location, parting)
 
-    def _line_at_fault(self, call: int, first: Difference, parting: Parting | None) -> Location | None:
+    def _line_at_fault(
+        self, call: int, first: Difference, parting: Parting | None, hooks: list[list[HookCall]]
+    ) -> Location | None:
         """The user's line to look at first."""
         location = first.place
         if location is None and first.sort == "state":
             location = self._writer(call, first)
+        if location is None and first.sort == "output" and (
+                parting is None or (parting.backward and not first.has_same_values)):
+            # Every operator before it is right.
+            location = self._return()
         if location is None and parting is not None:
-            location = parting.location
-        if location is None and first.sort == "output":
-            location = self._makers().get(first.path) or self._return()
+            location = self._hook_before(parting, hooks) or parting.location
         return location or self._definition()
+
+    def _hook_before(self, parting: Parting, hooks: list[list[HookCall]]) -> Location | None:
+        """Where the hook was registered that, in one mode only, has made what the operator read."""
+        for mine, other, calls in zip(parting.read, reversed(parting.read), hooks, strict=True):
+            for value in mine:
+                if not any(self.tolerance.admits(value, there) for there in other):
+                    for call in calls:
+                        if call.result is not None and self.tolerance.admits(value, call.result):
+                            return call.place
+        return None
 
     def _return(self) -> Location | None:
         """The line at which the function returns, in eager mode."""
