@@ -33,7 +33,7 @@ def _attrs(attr: Any, count: int) -> list[Any]:
     """Settings for `count` parts: those in a list, or copies of one, with numbers behind its name."""
     if isinstance(attr, list | tuple):
         if len(attr) != count:
-            raise ArgumentError(f"parts to set: {count}, got a list of {len(attr)}")
+            raise ArgumentError(f"there are {count} parts to set, got a list of {len(attr)}")
         return list(attr)
     if isinstance(attr, ParamAttr) and attr.name:
         return [replace(attr, name=f"{attr.name}_{place}") for place in range(count)]
