@@ -6,6 +6,7 @@ import gc
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -147,6 +148,8 @@ def interrupted(*args: object) -> None:
 def test_examples_of_the_help(
     example: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # They are about a file that there is.
+    shutil.copy(ROOT / "examples" / "model.py", folder / "model.py")
     # As if it was interrupted at once.
     monkeypatch.setattr("d2s.playground.server.Playground.serve_forever", interrupted)
     assert main(shlex.split(example)[1:]) == 0
