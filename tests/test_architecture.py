@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "words": set(),
     "dtypes": set(),
-    "regularizer": set(),
+    "regularizer": {"errors"},
     "device": {"errors"},
     # Boxes, lines and texts: knows nothing of tensors.
     "drawing": set(),
