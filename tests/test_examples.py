@@ -9,6 +9,7 @@ import pty
 import re
 import subprocess
 import sys
+import termios
 from pathlib import Path
 from types import ModuleType
 
@@ -44,6 +45,7 @@ def test_the_program_of_the_readme_prints_what_it_says(tmp_path: Path) -> None:
 def test_train_digits_learns_and_finds_the_modes_equal() -> None:
     command = [sys.executable, "-W", "error", str(EXAMPLES / "train_digits.py"), "--epochs", "6"]
     terminal, screen = pty.openpty()
+    termios.tcsetwinsize(screen, (24, 80))
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=screen, text=True, timeout=120, check=False)
         os.close(screen)
