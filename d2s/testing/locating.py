@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
@@ -24,7 +24,12 @@ Key = tuple[bool, str, str, int]
 
 @dataclass(frozen=True)
 class Parting:
-    """The first operator at which the modes part, with what it gave in each (None: it did not run) and what it read."""
+    """
+    The first operator at which the modes part, with what it gave in each (None: it did not run) and what it read.
+
+    `is_late`: during backward, in a hook too.  `is_guess`: no value is another one, but an operator has run in one mode
+    only, or more often; passes do that too.
+    """
 
     kind: str
     backward: bool
@@ -32,6 +37,8 @@ class Parting:
     eager: np.ndarray[Any, Any] | None
     static: np.ndarray[Any, Any] | None
     read: tuple[Arrays, Arrays] = ((), ())
+    is_guess: bool = False
+    is_late: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +47,7 @@ class Entry:
 
     key: Key
     location: Location
+    is_late: bool
     read: Arrays
     gave: Arrays
     own_read: Arrays
@@ -50,11 +58,16 @@ class Entry:
         read: tuple[Arrays, Arrays] = ((), ()),
     ) -> Parting:
         """This operator as the one at which the modes part."""
-        return Parting(self.key[1], self.key[0], self.location, eager, static, read)
+        return Parting(self.key[1], self.key[0], self.location, eager, static, read, is_late=self.is_late)
 
     def gives_what(self, others: list[Entry], tolerance: Tolerance) -> bool:
         """True if one of the others has given the same."""
-        return any(tolerance.admits(a, b) for other in others for a, b in zip(self.gave, other.gave, strict=False))
+        return any(
+            all(tolerance.admits(a, b) for a, b in zip(self.gave, other.gave, strict=False)) for other in others)
+
+    def guess(self, eager: np.ndarray[Any, Any] | None, static: np.ndarray[Any, Any] | None) -> Parting:
+        """The same, if nothing better is known."""
+        return replace(self.parting(eager, static), is_guess=True)
 
 
 class Record:
@@ -69,7 +82,8 @@ class Record:
             kind = "add" if ran.kind == "add_present" else ran.kind
             key = (ran.backward, kind, ran.location.file, ran.location.line)
             read = tuple(_arrays_in(ran.arguments))
-            self.entries.append(Entry(key, ran.location, _copies(read), _copies(ran.values), read, ran.values))
+            is_late = ran.backward or ran.in_hook
+            self.entries.append(Entry(key, ran.location, is_late, _copies(read), _copies(ran.values), read, ran.values))
 
     def by_key(self) -> dict[Key, list[Entry]]:
         """The entries by kind and line."""
@@ -97,11 +111,11 @@ def first_parting(eager: Record, static: Record, tolerance: Tolerance, is_of_val
     """
     The first operator that gives another value, in the order of eager mode.
 
-    Operators are matched by kind, line and how often they have run.  Of one that gives another value because only one
-    mode runs an operator before it (a cast, say), that operator is the first.  If each mode has run lines that the
-    other has not, they went different ways, and the first such line counts too; so it does if no value differs.  Then
-    comes what one mode has run more often, and last, if it is values that differ (`is_of_values`), an operator that
-    only one mode has run.
+    Operators are matched by kind and line, in any order: passes move them.  Of one that gives another value because
+    only one mode runs an operator before it (a cast, say), that operator is the first.  If each mode has run lines that
+    the other has not, they went different ways, and the first such line counts too; so it does if no value differs.
+    Then comes what one mode has run more often, and last, if it is values that differ (`is_of_values`), an operator
+    that only one mode has run.
     """
     ours, theirs = eager.by_key(), static.by_key()
     went = _lines(eager) - _lines(static)
@@ -113,27 +127,26 @@ def first_parting(eager: Record, static: Record, tolerance: Tolerance, is_of_val
         number = counts.get(key, 0)
         counts[key] = number + 1
         if key[2:] in went and not key[0]:
-            skipped = skipped or entry.parting(entry.gave[0], None)
+            skipped = skipped or entry.guess(entry.gave[0], None)
             if parted:
-                return skipped
+                return entry.parting(entry.gave[0], None)
         others = theirs.get(key, [])
-        if len(ours[key]) == len(others):
-            other = others[number]
-            for a, b in zip(entry.gave, other.gave, strict=False):
-                if not tolerance.admits(a, b):
-                    return (_only_before(entry, other, eager, static, tolerance)
-                            or _turn_before(other, ours, static, tolerance)
-                            or entry.parting(a, b, (entry.read, other.read)))
-        elif others and not key[0] and not entry.gives_what(others, tolerance):
-            # Where one mode needs fewer steps (equal ones merged, sums of gradients), which step is which cannot be
-            # told; but forward each of them gives what some other gave, unless a loop went another way.
-            return entry.parting(entry.gave[0], others[min(number, len(others) - 1)].gave[0])
+        # Where one mode needs fewer steps, as in sums of gradients, one cannot say which step is which; forward each of
+        # them gives what some other gave (equal ones are merged), unless a loop went another way.
+        if others and (len(ours[key]) == len(others) or not key[0]) and not entry.gives_what(others, tolerance):
+            other = others[min(number, len(others) - 1)]
+            a, b = next((pair for pair in zip(entry.gave, other.gave, strict=False) if not tolerance.admits(*pair)),
+                        (entry.gave[0], other.gave[0]))
+            return (_only_before(entry, other, eager, static, tolerance)
+                    or _turn_before(other, ours, static, tolerance)
+                    or entry.parting(a, b, (entry.read, other.read)))
     if skipped is not None:
         return skipped
     for entry in static.entries:
-        # What static mode has run more or less often.
-        if entry.key in ours and len(ours[entry.key]) != len(theirs[entry.key]):
-            return entry.parting(ours[entry.key][-1].gave[0], theirs[entry.key][-1].gave[0])
+        # What static mode has run more or less often, if it is not what eager mode has computed elsewhere.
+        if entry.key in ours and len(ours[entry.key]) != len(theirs[entry.key]) and not entry.gives_what(
+                eager.entries, tolerance):
+            return entry.guess(ours[entry.key][-1].gave[0], entry.gave[0])
     return _last_of_one_mode(eager, static, tolerance) if is_of_values else None
 
 
@@ -154,11 +167,12 @@ def _only_before(
 
 
 def _turn_before(entry: Entry, ours: dict[Key, list[Entry]], static: Record, tolerance: Tolerance) -> Parting | None:
-    """What static mode ran more often, before `entry`, with a value that eager mode does not have."""
+    """What static mode ran more often to make what `entry` reads, with a value that eager mode does not have."""
+    counts = static.by_key()
     for before in static.entries[: static.entries.index(entry)]:
         others = ours.get(before.key, [])
-        if not before.key[0] and 0 < len(others) < len(static.by_key()[before.key]) and not before.gives_what(
-                others, tolerance):
+        is_read = any(given is array for given in before.own_gave for array in entry.own_read)
+        if is_read and 0 < len(others) < len(counts[before.key]) and not before.gives_what(others, tolerance):
             return before.parting(others[-1].gave[0], before.gave[0])
     return None
 
@@ -172,7 +186,7 @@ def _last_of_one_mode(eager: Record, static: Record, tolerance: Tolerance) -> Pa
             if not entry.key[0] and entry.key not in keys and not any(
                     tolerance.admits(value, there)
                     for found in other.entries if not found.key[0] for there in found.gave):
-                return entry.parting(*((value, None) if own is eager else (None, value)))
+                return entry.guess(*((value, None) if own is eager else (None, value)))
     return None
 
 
@@ -191,11 +205,13 @@ def writes_to(look: Callable[[], Any], found: list[tuple[Location, Any]]) -> Ite
     last = [look()]
 
     def check(place: Location | None) -> None:
+        if place is None:
+            # A function begins: what has changed before belongs to the line that calls it.
+            return
         now = look()
         if now != last[0]:
             last[0] = now
-            if place is not None:
-                found.append((place, now))
+            found.append((place, now))
 
     def called(frame: FrameType, event: str, argument: Any) -> Any:
         is_generated = frame.f_code.co_filename.startswith(GENERATED)

@@ -12,8 +12,9 @@ from typing import Any
 from d2s.eager.tensor import Tensor
 from d2s.errors import ArgumentError, Location
 from d2s.jit import StaticFunction, to_static
+from d2s.jit.cache import ProgramCache
 from d2s.nn.layer import Layer
-from d2s.testing.comparing import Difference, Tolerance, differences, shown
+from d2s.testing.comparing import Difference, Tolerance, array_text, differences, shown
 from d2s.testing.locating import Parting, Record, first_parting, returns_of, writes_to
 from d2s.testing.modes import static_mode
 from d2s.testing.observing import Observation, Seen, observe, state_of
@@ -123,8 +124,6 @@ class _Comparison:
         original: Any = target.dygraph_function if isinstance(target, StaticFunction) else target
         self.original = original
         self.names = parameter_names(original, len(inputs))
-        # What can never become static is refused before anything runs.
-        _static(target)
         self.reach = Reach(original, dict(zip(self.names, inputs, strict=True)))
         self.before = Snapshot(self.reach)
         self.eager = _Mode(lambda: original, False)
@@ -132,6 +131,8 @@ class _Comparison:
 
     def both(self, calls: int) -> tuple[list[Observation], list[Observation]]:
         """What is seen in each mode."""
+        # What can never become static is refused before anything runs.
+        self.static.make()
         return self.run(self.eager, calls), self.run(self.static, calls)
 
     def run(
@@ -165,7 +166,7 @@ class _Comparison:
         if first.sort == "hooks" and first.place is None and (parting is None or parting.backward):
             # A wrong result has wrong gradients behind it.
             first = next((difference for difference in found if difference.sort == "output"), first)
-        location = self._line_at_fault(call, first, parting, hooks)
+        location = self._line_at_fault(call, found, first, parting, hooks)
         lines = [f"eager and static mode differ in call {call} of {calls} of {self._name()}", "", first.what]
         if location is not None:
             lines += [location.excerpt()]
@@ -183,9 +184,14 @@ class _Comparison:
         return ModesDiffer("\n".join(lines), call, first, location, parting)
 
     def _line_at_fault(
-        self, call: int, first: Difference, parting: Parting | None, hooks: list[list[HookCall]]
+        self, call: int, found: list[Difference], first: Difference, parting: Parting | None,
+        hooks: list[list[HookCall]],
     ) -> Location | None:
         """The user's line to look at first."""
+        if parting is not None and not parting.is_late and not parting.is_guess and not first.is_refusal:
+            # What comes later is wrong because of it.
+            stale = next((known for known in found if known.sort == "state" and _has_read(parting, known)), None)
+            return (None if stale is None else self._writer(call, stale)) or parting.location
         location = first.place
         if location is None and first.sort == "state":
             location = self._writer(call, first)
@@ -195,6 +201,8 @@ class _Comparison:
             location = self._return()
         if location is None and parting is not None:
             location = self._hook_before(parting, hooks) or parting.location
+        if location is None and first.sort == "gradient":
+            location = self._first_use(first.path)
         return location or self._definition()
 
     def _hook_before(self, parting: Parting, hooks: list[list[HookCall]]) -> Location | None:
@@ -237,12 +245,14 @@ class _Comparison:
         if difference.sort == "output":
             made = self._makers().get(path)
             return [] if made is None else [f"  it was computed at {made}"]
-        thing = next((thing for known, thing in self.reach.objects() if known == path), None)
-        used = self._first_use(thing) if difference.sort == "gradient" and isinstance(thing, Tensor) else None
+        used = self._first_use(path) if difference.sort == "gradient" else None
         return [] if used is None else [f"  {path} is read first at {used}"]
 
-    def _first_use(self, tensor: Tensor) -> Location | None:
-        """The user's line with the first operator, in eager mode, that reads a tensor."""
+    def _first_use(self, path: str) -> Location | None:
+        """The user's line with the first operator, in eager mode, that reads the tensor at a path."""
+        tensor = next((thing for known, thing in self.reach.objects() if known == path), None)
+        if not isinstance(tensor, Tensor):
+            return None
         found: list[Location | None] = []
 
         def note(ran: Ran) -> None:
@@ -287,6 +297,12 @@ class _Comparison:
         return (found.value.tobytes(), found.note) if found.is_array else (found.value, found.note)
 
 
+def _has_read(parting: Parting, state: Difference) -> bool:
+    """True if the operator has read, in each mode, what differs between them."""
+    eager, static = (list(map(array_text, read)) for read in parting.read)
+    return state.eager in eager and state.static in static
+
+
 def _about_parting(parting: Parting | None) -> list[str]:
     if parting is None:
         return ["every operator gives the same in both modes: look at effects, hooks and what is not an operator"]
@@ -301,11 +317,16 @@ def _about_parting(parting: Parting | None) -> list[str]:
 def _static(target: Any) -> Callable[..., Any]:
     """A static form of `target` that has not been traced yet."""
     if isinstance(target, StaticFunction):
-        return copy.deepcopy(target) if target.class_instance is None else to_static(
+        return copy.deepcopy(target) if target.class_instance is None else _untraced(
             MethodType(target._function, target.class_instance))
-    if isinstance(target, Layer):
-        return _StaticLayer(target)
-    made: Callable[..., Any] = to_static(target)
+    return _StaticLayer(target) if isinstance(target, Layer) else _untraced(target)
+
+
+def _untraced(function: Any) -> Callable[..., Any]:
+    """A static form without the Programs that an object keeps for its methods."""
+    made: Callable[..., Any] = to_static(function)
+    if isinstance(made, StaticFunction):
+        made._own_cache = ProgramCache()
     return made
 
 
@@ -315,7 +336,7 @@ class _StaticLayer:
     def __init__(self, layer: Layer) -> None:
         self._layer = layer
         forward = layer.forward
-        self._forward: Any = forward if isinstance(forward, StaticFunction) else to_static(forward)
+        self._forward: Any = forward if isinstance(forward, StaticFunction) else _untraced(forward)
 
     def __call__(self, *args: Any) -> Any:
         layer, given = self._layer, self._layer.__dict__.get("forward")

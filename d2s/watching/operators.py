@@ -21,7 +21,7 @@ from d2s.eager.interpreter import EagerInterpreter
 from d2s.eager.tape import InteriorNode
 from d2s.errors import Location, user_location
 from d2s.static.codegen import Source
-from d2s.watching.places import is_backward, is_in_backward, node_of_backward, source_of
+from d2s.watching.places import is_backward, is_in_backward, place_in_backward, source_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Ran:
         What it gave: the arrays themselves.
     begin, end : int
         In nanoseconds of `time.perf_counter_ns`.
+    in_hook : bool
+        True if a hook has run it.
     """
 
     kind: str
@@ -55,6 +57,7 @@ class Ran:
     values: tuple[np.ndarray[Any, Any], ...]
     begin: int
     end: int
+    in_hook: bool = False
 
 
 Note = Callable[[Ran], None]
@@ -95,7 +98,7 @@ class _EagerWatch(EagerInterpreter):
             self._busy = False
         end = time.perf_counter_ns()
         frame = sys._getframe(1)
-        node = node_of_backward(frame)
+        node, in_hook = place_in_backward(frame)
         location = user_location(frame) if node is None else self._places.get(node)
         tensors = result if type(result) is tuple else (result,)
         for tensor in tensors:
@@ -103,7 +106,7 @@ class _EagerWatch(EagerInterpreter):
                 self._places[tensor._node] = location
         values = tuple(tensor.data for tensor in tensors)
         backward = node is not None or is_in_backward(frame)
-        self._note(Ran(op.name, backward, location, False, args, attrs, values, begin, end))
+        self._note(Ran(op.name, backward, location, False, args, attrs, values, begin, end, in_hook))
         return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
@@ -70,9 +71,99 @@ FAULTS = {
 }
 
 
+class Net(d2s.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = d2s.nn.Linear(3, 2)
+        self.bn = d2s.nn.BatchNorm1D(2)
+        self.register_buffer("steps", d2s.to_tensor([0.0]))
+        self.history = []
+
+    def forward(self, x, flag):
+        h = self.fc(x)  # LINEAR
+        h = self.bn(h)  # NORM
+        self.steps.add_(d2s.ones([1]))  # STEPS
+        if flag.sum() > 0:
+            h = h * 2  # THEN
+            h.register_hook(lambda g: g * 3)  # HOOK IN BRANCH
+        else:
+            h = h - 1
+        self.history.append(h.mean().item())  # HISTORY
+        v = h[:, 0]  # COLUMN
+        v = d2s.exp(v)  # EXP
+        warnings.warn("careful", stacklevel=1)  # WARN
+        if v.max() > 1000:
+            raise ValueError("large")  # RAISE
+        d = d2s.concat([h, v.unsqueeze(1)], axis=1)  # CONCAT
+        return {"d": d, "v": v}  # RETURN OF NET
+
+
+FAULTS_OF_NET = {
+    "wrong bias gradient": (
+        'run.finish(walk, 2, unbroadcast_2)', 'run.finish(walk, 2, unbroadcast_2 + 1)',
+        "LINEAR"),
+    "running mean not written": (
+        'set_value(_mean_TENSOR, array)', 'None',
+        "NORM"),
+    "buffer written twice": (
+        'np.add(steps, k_2)', 'np.add(np.add(steps, k_2), k_2)',
+        "STEPS"),
+    "other branch": (
+        'if item:', 'if not item:',
+        "THEN"),
+    "hook in branch not registered": (
+        'register_hook(multiply_5_HOOKS, make_function)', 'None',
+        "HOOK IN BRANCH"),
+    "append of another number": (
+        'outside(append, item_1)', 'outside(append, -item_1)',
+        "HISTORY"),
+    "another column": (
+        'multiply_5_1[::, 0]', 'multiply_5_1[::, 1]',
+        "COLUMN"),
+    "gradient put elsewhere": (
+        'put_op(multiply, index=(slice(None, None, None), 0)', 'put_op(multiply, index=(slice(None, None, None), 1)',
+        "COLUMN"),
+    "exp of exp": (
+        'exp = np.exp(getitem)', 'exp = np.exp(np.exp(getitem))',
+        "EXP"),
+    "no warning": (
+        "warn = _warn('careful', None, 0, k_8, None)", 'warn = None',
+        "WARN"),
+    "an error of one mode": (
+        'if item_2:', 'if True:',
+        "RAISE"),
+    "concat of another thing": (
+        'concat_op(multiply_5_1, reshape_6', 'concat_op(multiply_5_1 * 2, reshape_6',
+        "CONCAT"),
+    "entries swapped": (
+        "(('d', concat_TENSOR), ('v', exp_TENSOR))", "(('v', exp_TENSOR), ('d', concat_TENSOR))",
+        "RETURN OF NET"),
+    "lost gradient of x": (
+        'run.accumulate(walk, 0, matmul)', 'pass',
+        "LINEAR"),
+    "matmul not transposed scale": (
+        'np.matmul(x.T, standardize_gradient)', '-np.matmul(x.T, standardize_gradient)',
+        "LINEAR"),
+    "variance for mean": (
+        'np.multiply(mean_1, k_1)', 'np.multiply(mean_1, k)',
+        "NORM"),
+    "nan": (
+        'add_3 = np.add(multiply_4, reshape_2)', 'add_3 = np.add(multiply_4, np.nan)',
+        "NORM"),
+    "float64 inside": (
+        'np.exp(getitem)', "np.exp(getitem).astype('float64')",
+        "EXP"),
+}
+
+
 def arguments() -> list[Any]:
     return [d2s.to_tensor([1.0, 2.0], stop_gradient=False), d2s.to_tensor([0.5, 1.5], stop_gradient=False),
             d2s.to_tensor([1.0, 1.0])]
+
+
+def net_and_arguments() -> tuple[Net, list[Any]]:
+    d2s.seed(3)
+    return Net(), [d2s.to_tensor([[0.1, 0.2, 0.3], [1.0, -1.0, 2.0]], stop_gradient=False), d2s.to_tensor([1.0])]
 
 
 def line_of(mark: str) -> int:
@@ -82,11 +173,23 @@ def line_of(mark: str) -> int:
 
 def test_nothing_differs_without_a_fault() -> None:
     assert_same_in_both_modes(program, *arguments())
+    net, inputs = net_and_arguments()
+    assert_same_in_both_modes(net, *inputs)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_line_is_named(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    right, wrong, mark = FAULTS[fault]
+    check_fault(program, arguments(), FAULTS[fault], monkeypatch)
+
+
+@pytest.mark.parametrize("fault", FAULTS_OF_NET)
+def test_the_line_in_a_layer_is_named(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_fault(*net_and_arguments(), FAULTS_OF_NET[fault], monkeypatch)
+
+
+def check_fault(target: Any, inputs: list[Any], fault: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tamper, compare, and look at the line that is named."""
+    right, wrong, mark = fault
     load, changed = executor.load, []
 
     def tampered(source: executor.Source, name: str) -> Any:
@@ -96,8 +199,8 @@ def test_the_line_is_named(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(executor, "load", tampered)
     with pytest.raises(ModesDiffer) as raised:
-        assert_same_in_both_modes(program, *arguments(), calls=1)
-    assert changed
+        assert_same_in_both_modes(target, *inputs, calls=1)
+    assert changed, f"no line of the generated code has {right!r} any more: plant the fault otherwise"
     assert raised.value.location is not None
     assert raised.value.location.line == line_of(mark), str(raised.value)
     assert f"# {mark}" in str(raised.value)
