@@ -2,8 +2,9 @@
 
     python -m benchmarks.growth
 
-Prints how compile time grows with the number of operators, and CPU seconds of the first call, of a step, and of a step in eager mode; with the ratio to what the line before
-would give if all were proportional to the size.
+Prints CPU seconds of the first call, of a step, and of a step in eager mode; with the ratio to what the line before
+would give if all were proportional to the size.  Then how the time of the first call grows with the number of
+operators.
 """
 
 from __future__ import annotations
