@@ -18,6 +18,8 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import ClassVar
 
+from numpy.linalg import LinAlgError
+
 __all__ = [
     "AnomalyError",
     "ArgumentError",
@@ -31,6 +33,7 @@ __all__ = [
     "KeyNameError",
     "LeafError",
     "Location",
+    "MatrixError",
     "MemberError",
     "NotSupportedError",
     "NumberError",
@@ -201,6 +204,12 @@ class MemberError(D2SError, AttributeError):
 
 class StateError(D2SError, RuntimeError):
     """An object is not in the state that a call needs, or what is loaded does not fit it."""
+
+
+class MatrixError(D2SError, LinAlgError):
+    """A matrix that has no inverse or no decomposition; also NumPy's LinAlgError, which is a ValueError."""
+
+    general_kind = "Q01"
 
 
 class LeafError(D2SError, ValueError):

@@ -5,6 +5,7 @@ from d2s.catalogue.kind import Family
 shape, dtype, index = Family("ShapeError"), Family("DTypeError"), Family("IndexOutOfRangeError")
 argument, missing = Family("ArgumentError"), Family("NotSupportedError")
 number = Family("NumberError")
+matrix = Family("MatrixError")
 
 KINDS = (
     shape(
@@ -240,6 +241,18 @@ KINDS = (
         """,
         fixed="""
             paddle.to_tensor([1], dtype="uint8").astype("int32") + 300
+        """,
+    ),
+    matrix(
+        "Q01",
+        "A matrix that has no inverse or decomposition",
+        cause="It is singular, not positive definite, or holds NaN, so that LAPACK finds no result.",
+        fix="Add a small multiple of the identity, or use `linalg.pinv`.",
+        example="""
+            paddle.linalg.inv(paddle.ones([2, 2]))
+        """,
+        fixed="""
+            paddle.linalg.pinv(paddle.ones([2, 2]))
         """,
     ),
 )

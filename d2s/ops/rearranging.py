@@ -111,6 +111,8 @@ def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
     """`x` repeated as a whole, `repeat_times` along each axis; missing counts are 1, surplus ones are new axes."""
     times = list(integers(repeat_times, "repeat_times"))
     sizes = list(x.shape)
+    if any(isinstance(count, int) and count < 0 for count in times):
+        raise ArgumentError(f"repeat_times must not be negative, got {times}")
     times = [1] * (len(sizes) - len(times)) + times
     sizes = [1] * (len(times) - len(sizes)) + sizes
     apart = reshape(x, [part for size in sizes for part in (1, size)])
@@ -225,7 +227,7 @@ def pad(
 def _border_widths(pad: Any, x: Tensor, data_format: str | None, from_left: bool) -> list[tuple[int, int]]:
     spatial = max(x.ndim - 2, 0)
     numbers = list(integers(pad, "pad"))
-    if len(numbers) == 1:
+    if len(numbers) == 1 and spatial:
         numbers = numbers * (2 * spatial)
     pairs = list(zip(numbers[::2], numbers[1::2], strict=False))
     if len(numbers) == 2 * x.ndim and (data_format is None or len(numbers) != 2 * spatial):
