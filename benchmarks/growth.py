@@ -3,7 +3,8 @@
     python -m benchmarks.growth
 
 Prints CPU seconds of the first call, of a step, and of a step in eager mode; with the ratio to what the line before
-would give if all were proportional to the size.
+would give if all were proportional to the size.  Then how the time of the first call grows with the number of
+operators.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import d2s
 
 DEPTHS = (2, 8, 32, 128)
 LENGTHS = (8, 32, 128, 512)
+TURNS = (70, 700, 7000)
 
 
 def mlp(depth: int) -> Callable[[], Any]:
@@ -42,17 +44,21 @@ def mlp(depth: int) -> Callable[[], Any]:
 
 
 def recurrent(length: int) -> Callable[[], Any]:
-    """A training step of a recurrent network of 64 units over `length` turns, batch 32."""
+    """A training step of an LSTM of 64 units over `length` turns, batch 32."""
     r = np.random.default_rng(0)
     w, u = (
-        d2s.to_tensor((r.standard_normal((64, 64)) / 8).astype("float32"), stop_gradient=False) for _ in range(2))
+        d2s.to_tensor((r.standard_normal((64, 256)) / 8).astype("float32"), stop_gradient=False) for _ in range(2))
+    b = d2s.to_tensor(np.zeros(256, "float32"), stop_gradient=False)
     x = d2s.to_tensor(r.standard_normal((length, 32, 64)).astype("float32"))
-    optimizer = d2s.optimizer.SGD(1e-3, parameters=[w, u])
+    optimizer = d2s.optimizer.SGD(1e-3, parameters=[w, u, b])
+    sigmoid = d2s.nn.functional.sigmoid
 
     def step() -> Any:
-        h = d2s.zeros([32, 64])
+        h, c = d2s.zeros([32, 64]), d2s.zeros([32, 64])
         for turn in range(length):
-            h = d2s.tanh(d2s.matmul(x[turn], w) + d2s.matmul(h, u))
+            i, f, g, o = d2s.chunk(d2s.matmul(x[turn], w) + d2s.matmul(h, u) + b, 4, 1)
+            c = sigmoid(f) * c + sigmoid(i) * d2s.tanh(g)
+            h = sigmoid(o) * d2s.tanh(c)
         loss = (h * h).mean()
         loss.backward()
         optimizer.step()
@@ -60,6 +66,39 @@ def recurrent(length: int) -> Callable[[], Any]:
         return loss
 
     return step
+
+
+def unrolled(turns: int) -> Callable[[], Any]:
+    """Forward and backward of a loop that is unrolled: 15 operators a turn."""
+    w, x = d2s.full([4, 4], 0.1), d2s.ones([2, 4])
+    w.stop_gradient = False
+
+    def step() -> Any:
+        h = x
+        for _ in range(turns):
+            h = d2s.tanh(d2s.matmul(h, w) + h * 0.5)
+            h = h + x * 0.1
+        loss = h.sum()
+        loss.backward()
+        w.clear_gradient()
+        return loss
+
+    return step
+
+
+def compile_times(sizes: tuple[int, ...] = TURNS) -> str:
+    """For loops of so many turns: operators of the Program with its backward, and CPU time of the first call."""
+    lines = [f"{'turns':>8s} {'operators':>12s} {'first call':>12s} {'an operator':>14s}"]
+    for turns in sizes:
+        static = d2s.to_static(unrolled(turns))
+        start = time.process_time()
+        static()
+        first = time.process_time() - start
+        program = static.main_program
+        assert program.backward is not None
+        count = sum(1 for part in (program, program.backward) for _ in part.all_operators())
+        lines.append(f"{turns:8d} {count:12d} {first:10.2f} s {first / count * 1e6:11.0f} us")
+    return "\n".join(lines)
 
 
 def seconds(function: Callable[[], Any], repeats: int = 5, least: float = 0.05) -> float:
@@ -105,6 +144,7 @@ def main() -> None:
     seconds(d2s.to_static(mlp(1)))
     print(table("layers", measured(mlp, DEPTHS)))
     print(table("turns", measured(recurrent, LENGTHS)))
+    print(compile_times())
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import ClassVar
 
+from numpy.linalg import LinAlgError
+
 __all__ = [
     "AnomalyError",
     "ArgumentError",
@@ -28,13 +30,17 @@ __all__ = [
     "GuardError",
     "HookError",
     "IndexOutOfRangeError",
+    "KeyNameError",
     "LeafError",
     "Location",
+    "MatrixError",
+    "MemberError",
     "NotSupportedError",
     "NumberError",
     "ProgramError",
     "ShapeError",
     "SourceError",
+    "StateError",
     "TracingError",
     "UnsupportedSyntaxError",
     "user_location",
@@ -50,7 +56,8 @@ _CONTEXTLIB = contextmanager.__code__.co_filename
 class Location:
     """A place in the user's source: file, line number (from 1), text of the line and column (from 0, if known).
 
-    Two places are equal if file, line, text and column are; the instruction they were taken from does not count.
+    Two places are equal if file, line, text and column are; the instruction they were taken from does not count, nor
+    does `of_gradient`: that what happens there is part of the gradient of the line.
     """
 
     file: str
@@ -59,6 +66,7 @@ class Location:
     column: int | None = None
     code: CodeType | None = field(default=None, compare=False, repr=False)
     instruction: int = field(default=0, compare=False, repr=False)
+    of_gradient: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
@@ -181,6 +189,27 @@ class NumberError(D2SError, OverflowError):
     """A Python number is too large, or too small, for the dtype that it becomes part of."""
 
     general_kind = "O01"
+
+
+class KeyNameError(D2SError, KeyError):
+    """A name or key that is not there, or that cannot be used."""
+
+    # In the words of the message, not as the repr of a key.
+    __str__ = Exception.__str__
+
+
+class MemberError(D2SError, AttributeError):
+    """An attribute of a Layer that cannot be set."""
+
+
+class StateError(D2SError, RuntimeError):
+    """An object is not in the state that a call needs, or what is loaded does not fit it."""
+
+
+class MatrixError(D2SError, LinAlgError):
+    """A matrix that has no inverse or no decomposition; also NumPy's LinAlgError, which is a ValueError."""
+
+    general_kind = "Q01"
 
 
 class LeafError(D2SError, ValueError):

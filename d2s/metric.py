@@ -15,6 +15,7 @@ from d2s.ops.comparison import equal
 from d2s.ops.reduction import mean, sum
 from d2s.ops.shape import reshape
 from d2s.ops.sorting import argmax, topk
+from d2s.words import counted
 
 __all__ = ["Accuracy", "Auc", "Metric", "Precision", "Recall", "accuracy"]
 
@@ -136,7 +137,7 @@ class _OfPositives(Metric):
         predicted = np.floor(_array(preds, "preds").ravel() + 0.5).astype(np.int64) == 1
         actual = _array(labels, "labels").ravel() == 1
         if predicted.shape != actual.shape:
-            raise ShapeError(f"{predicted.size} predictions do not fit {actual.size} labels")
+            raise ShapeError(f"{counted(predicted.size, 'prediction')} for {counted(actual.size, 'label')}")
         self.tp += int(np.count_nonzero(predicted & actual))
         self.fp += int(np.count_nonzero(predicted & ~actual))
         self.fn += int(np.count_nonzero(~predicted & actual))
@@ -207,7 +208,7 @@ class Auc(Metric):
         scores, actual = _array(preds, "preds"), _array(labels, "labels").ravel().astype(bool)
         if scores.ndim != 2 or scores.shape != (actual.size, 2):
             raise ShapeError(
-                f"predictions for {actual.size} labels need the shape [{actual.size}, 2], got {scores.shape}"
+                f"predictions for {counted(actual.size, 'label')} need the shape [{actual.size}, 2], got {scores.shape}"
             )
         if not ((scores[:, 1] >= 0) & (scores[:, 1] <= 1)).all():
             raise ArgumentError("predictions must be probabilities, in [0, 1]")

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from d2s.errors import NotSupportedError
+
 Array = np.ndarray[Any, Any]
 
 __all__ = ["L1Decay", "L2Decay"]
@@ -19,7 +21,7 @@ class WeightDecayRegularizer:
 
     def gradient(self, values: Array) -> Array:
         """Gradient of the penalty on `values`."""
-        raise NotImplementedError
+        raise NotSupportedError(f"{type(self).__name__} does not define gradient(values)", kind="N02")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(coeff={self.coeff})"

@@ -132,7 +132,7 @@ def main() -> int:
     options = parser.parse_args()
 
     data = load_data(options.seed)
-    with tqdm(total=2 * options.epochs, unit="epoch", leave=False) as progress:
+    with tqdm(total=2 * options.epochs, unit="epoch", leave=False, disable=None) as progress:
         eager, static = (train(mode, options.epochs, options.seed, data, progress) for mode in ("eager", "static"))
 
     times = {run.mode: statistics.median(run.step_seconds) for run in (eager, static)}

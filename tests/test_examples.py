@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import os
+import pty
 import re
 import subprocess
 import sys
+import termios
 from pathlib import Path
 from types import ModuleType
 
@@ -40,8 +44,15 @@ def test_the_program_of_the_readme_prints_what_it_says(tmp_path: Path) -> None:
 
 def test_train_digits_learns_and_finds_the_modes_equal() -> None:
     command = [sys.executable, "-W", "error", str(EXAMPLES / "train_digits.py"), "--epochs", "6"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    terminal, screen = pty.openpty()
+    termios.tcsetwinsize(screen, (24, 80))
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=screen, text=True, timeout=120, check=False)
+        os.close(screen)
+        shown = b"".join(iter(functools.partial(_read, terminal), b"")).decode()
+    finally:
+        os.close(terminal)
+    assert done.returncode == 0, done.stdout + shown
     rows = re.findall(r"(eager|static)  epoch +(\d+)  loss ([\d.]+)  test accuracy ([\d.]+)%", done.stdout)
     assert [(mode, int(epoch)) for mode, epoch, *_ in rows] == [
         (mode, epoch) for mode in ("eager", "static") for epoch in range(1, 7)
@@ -52,7 +63,22 @@ def test_train_digits_learns_and_finds_the_modes_equal() -> None:
     # 1,347 training images in batches of 32, last one dropped: 42 steps, 4 gradients and 2 hook calls in each.
     assert f"the modes agree: {6 * 42 * 4} gradients and {6 * 42 * 2} hook calls compared" in done.stdout
     assert re.search(r"median step: eager [\d.]+ ms, static [\d.]+ ms, static/eager [\d.]+\n", done.stdout)
-    assert re.search(r"[1-9]\d*/12 \[", done.stderr), "the progress bar did not move"
+    assert re.search(r"[1-9]\d*/12 \[", shown), "the progress bar did not move"
+
+
+def _read(terminal: int) -> bytes:
+    """What a terminal has to show; nothing if its other side is closed."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
+
+
+def test_off_a_terminal_there_is_no_bar() -> None:
+    command = [sys.executable, "-W", "error", str(EXAMPLES / "train_digits.py"), "--epochs", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "the modes agree" in done.stdout
+    assert done.stderr == ""
 
 
 def test_equal_records_do_not_differ(train_digits: ModuleType) -> None:

@@ -11,6 +11,7 @@ from d2s.eager.tape import Edge, InteriorNode, zeros
 from d2s.eager.tensor import Tensor
 from d2s.eager.walk import Walk
 from d2s.errors import DTypeError, GradientError, NotSupportedError, ShapeError
+from d2s.words import counted
 
 
 class PyLayerContext:
@@ -192,7 +193,7 @@ def _check(layer: type[PyLayer], inputs: Sequence[TensorSpec], found: tuple[Any,
     name = f"{layer.__name__}.backward"
     if len(found) != len(inputs):
         raise GradientError(
-            f"{name} returned {len(found)} gradients, expected {len(inputs)}: "
+            f"{name} returned {counted(len(found), 'gradient')}, expected {len(inputs)}: "
             "one per Tensor among the arguments of forward",
             kind="G06",
         )

@@ -258,6 +258,42 @@ KINDS = (
             paddle.grad(f(x), [x], create_graph=True)
         """,
     ),
+    gradient(
+        "G14",
+        "A function to check that calls backward itself",
+        cause="`check_grads` differentiates what the function returns, but a backward inside of it has used that up.",
+        fix="Check the function that computes the loss, without its backward.",
+        example="""
+            def step(x):
+                loss = (x * x).sum()
+                loss.backward()
+                return loss
+
+            paddle.testing.check_grads(step, paddle.to_tensor([1.0]))
+        """,
+        fixed="""
+            def loss_of(x):
+                return (x * x).sum()
+
+            paddle.testing.check_grads(loss_of, paddle.to_tensor([1.0]))
+        """,
+    ),
+    gradient(
+        "G15",
+        "A norm of gradients that is not finite",
+        cause="`clip_grad_norm_` with `error_if_nonfinite` has met NaN or infinity in a gradient.",
+        fix="Look for its origin with `detect_anomaly`; a smaller learning rate helps often.",
+        example="""
+            x = paddle.to_tensor([0.0], stop_gradient=False)
+            paddle.sqrt(x).backward()
+            paddle.nn.utils.clip_grad_norm_([x], 1.0, error_if_nonfinite=True)
+        """,
+        fixed="""
+            x = paddle.to_tensor([0.0], stop_gradient=False)
+            paddle.sqrt(x + 1e-6).backward()
+            paddle.nn.utils.clip_grad_norm_([x], 1.0, error_if_nonfinite=True)
+        """,
+    ),
     hook(
         "H01",
         "A hook on a tensor that stops gradients",
@@ -327,6 +363,22 @@ KINDS = (
             x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
             x.register_hook(lambda g: paddle.full_like(g, g.sum().item()))
             (2 * x).sum().backward()
+        """,
+    ),
+    hook(
+        "H05",
+        "A hook before forward that returns something else",
+        cause="A hook registered with `with_kwargs=True` gives positional and keyword arguments back, both or none.",
+        fix="Return `(args, kwargs)`, or None to leave them as they are.",
+        example="""
+            net = paddle.nn.ReLU()
+            net.register_forward_pre_hook(lambda layer, args, kwargs: args[0] * 2, with_kwargs=True)
+            net(paddle.ones([2]))
+        """,
+        fixed="""
+            net = paddle.nn.ReLU()
+            net.register_forward_pre_hook(lambda layer, args, kwargs: ((args[0] * 2,), kwargs), with_kwargs=True)
+            net(paddle.ones([2]))
         """,
     ),
     leaf(

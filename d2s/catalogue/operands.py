@@ -5,6 +5,7 @@ from d2s.catalogue.kind import Family
 shape, dtype, index = Family("ShapeError"), Family("DTypeError"), Family("IndexOutOfRangeError")
 argument, missing = Family("ArgumentError"), Family("NotSupportedError")
 number = Family("NumberError")
+matrix = Family("MatrixError")
 
 KINDS = (
     shape(
@@ -165,6 +166,14 @@ KINDS = (
         example="paddle.nn.Embedding(10, 4, padding_idx=10)",
         fixed="paddle.nn.Embedding(10, 4, padding_idx=9)",
     ),
+    index(
+        "I04",
+        "An entry that is not there",
+        cause="A `LayerList`, `Sequential` or data set has fewer entries than this index says.",
+        fix="Compare it with `len(...)`; the last entry is number -1.",
+        example="paddle.nn.LayerList([paddle.nn.ReLU()])[1]",
+        fixed="paddle.nn.LayerList([paddle.nn.ReLU()])[-1]",
+    ),
     argument(
         "A01",
         "An argument that cannot be",
@@ -232,6 +241,18 @@ KINDS = (
         """,
         fixed="""
             paddle.to_tensor([1], dtype="uint8").astype("int32") + 300
+        """,
+    ),
+    matrix(
+        "Q01",
+        "A matrix that has no inverse or decomposition",
+        cause="It is singular, not positive definite, or holds NaN, so that LAPACK finds no result.",
+        fix="Add a small multiple of the identity, or use `linalg.pinv`.",
+        example="""
+            paddle.linalg.inv(paddle.ones([2, 2]))
+        """,
+        fixed="""
+            paddle.linalg.pinv(paddle.ones([2, 2]))
         """,
     ),
 )

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import sys
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from d2s.catalogue import KINDS, find
 from d2s.cli.doctor import examine
 from d2s.cli.explaining import explanation
-from d2s.cli.mistakes import DIFFERENT, DONE, Mistake
-from d2s.cli.targets import inputs_of, static_of, target_of
+from d2s.cli.mistakes import DIFFERENT, DONE, FAILED, Mistake
+from d2s.cli.targets import calls_of, inputs_of, static_of, target_of
 from d2s.drawing.table import table
+from d2s.errors import DTypeError
 from d2s.playground.server import Playground
-from d2s.testing import ModesDiffer, WrongGradient, check_grads
+from d2s.testing import ModesDiffer, WrongGradient
 from d2s.testing.comparing import Tolerance, shown
-from d2s.testing.observing import Observation
+from d2s.testing.gradients import Settings, compare_gradients
+from d2s.testing.observing import CALLS_BACKWARD, Observation
 from d2s.testing.same import compare
+from d2s.words import counted
 
 _FORMATS = ("svg", "html", "mmd", "dot", "txt")
 
@@ -64,27 +70,53 @@ def check(options: argparse.Namespace) -> int:
     """Both modes compared."""
     target = target_of(options.target)
     inputs = inputs_of(target, options.input)
-    if options.calls < 1:
-        raise Mistake("--calls must be at least 1")
     try:
         seen = compare(target, inputs, Tolerance(options.rtol, options.atol), calls=options.calls)
-        print(f"both modes do the same in {options.calls} calls")
-        print("".join(f"  {line}\n" for line in _what_was_compared(seen[-1])), end="")
-        if options.gradients:
-            check_grads(target, *inputs, order=1)
-            print("gradients agree with differences of values in both modes")
-    except (ModesDiffer, WrongGradient) as error:
+    except ModesDiffer as error:
+        print(error)
+        return FAILED if error.difference.is_refusal else DIFFERENT
+    failing = [number for number, one in enumerate(seen, 1) if one.raised is not None]
+    if failing:
+        print(f"the program fails, in the same way in both modes, in {_calls(failing, len(seen))}")
+    else:
+        print(f"both modes do the same in {counted(len(seen), 'call')}")
+    print("".join(f"  {line}\n" for line in _what_was_compared(seen[failing[0] - 1 if failing else -1])), end="")
+    if failing:
+        return FAILED
+    return _check_gradients(target, inputs, seen[-1]) if options.gradients else DONE
+
+
+def _calls(numbers: list[int], of: int) -> str:
+    return "every call" if len(numbers) == of else f"call {', '.join(map(str, numbers))} of {of}"
+
+
+def _check_gradients(target: Any, inputs: tuple[Any, ...], seen: Observation) -> int:
+    """Gradients compared with differences; hooks may change gradients, so what they return is left aside."""
+    if CALLS_BACKWARD in seen.left_out:
+        raise Mistake(f"--gradients: {CALLS_BACKWARD}, so what it returns cannot be differentiated")
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            changes = compare_gradients(target, inputs, Settings(), 1, ("eager", "static"), hooks=False)
+    except WrongGradient as error:
         print(error)
         return DIFFERENT
+    except DTypeError as error:
+        raise Mistake(f"--gradients: {error.message}") from error
+    print("gradients agree with differences of values in both modes")
+    for change in changes:
+        print(f"  without what this hook makes of them: {change.name}")
     return DONE
 
 
 def _what_was_compared(seen: Observation) -> Iterator[str]:
     """What the last call has shown."""
     if seen.raised is not None:
-        yield f"both raise {seen.raised}{f' ({seen.raised.place})' if seen.raised.place else ''}"
+        yield f"both raise {seen.raised}"
+        yield from seen.raised.place.excerpt().splitlines() if seen.raised.place else ()
+        yield from [f"  {seen.raised.advice}"] if seen.raised.advice else []
     for name, output in seen.outputs.items():
         yield f"{name}: {shown(output)}"
+    yield from (f"no backward is called on what is returned: {reason}" for reason in dict.fromkeys(seen.left_out))
     gradients = [name for name, gradient in seen.gradients.items() if gradient.is_array]
     yield f"gradients: {', '.join(gradients) or 'none'}"
     yield f"hook calls: {', '.join(call.name for call in seen.hooks) or 'none'}"
@@ -93,10 +125,8 @@ def _what_was_compared(seen: Observation) -> Iterator[str]:
 
 def explain(options: argparse.Namespace) -> int:
     """What was done to a function."""
-    if options.calls < 1 or options.top < 1:
-        raise Mistake("--calls and --top must be at least 1")
     target = target_of(options.target)
-    return _write(explanation(static_of(target), inputs_of(target, options.input), options.calls, options.top), None)
+    return _write(explanation(static_of(target), calls_of(target, options.input), options.calls, options.top), None)
 
 
 def doctor(options: argparse.Namespace) -> int:

@@ -6,68 +6,90 @@ import contextlib
 import io
 import math
 import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from d2s.drawing.table import table
 from d2s.jit import StaticFunction
+from d2s.jit.concrete import ConcreteProgram
 from d2s.profiler import Profiler
 from d2s.static.program import Program, Value
 from d2s.testing.observing import differentiate
 from d2s.transpiler.convert import JIT_PASSES, prepare
+from d2s.words import counted
 
 
-def explanation(static: StaticFunction, inputs: tuple[Any, ...], calls: int, top: int) -> str:
+def explanation(static: StaticFunction, inputs: Sequence[tuple[Any, ...]], calls: int, top: int) -> str:
     """
     The whole account, as text; the function is called, with backward.
 
     Parameters
     ----------
     static : StaticFunction
-    inputs : tuple
+    inputs : sequence of tuple
+        The arguments of one call after another: what they have not in common may need traces of its own.
     calls : int
-        How many calls are timed.
+        How many calls with each of them are timed.
     top : int
         How many operators, and how many lines, the tables of time show.
     """
-    begin = time.perf_counter()
-    static.get_concrete_program(*inputs)
-    traced_in = time.perf_counter() - begin
-    profiler, printed = _profile(static, inputs, calls)
-    program = static.main_program
+    seconds: list[float] = []
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        left_out = _first_calls(static, inputs, seconds)
+        with Profiler() as profiler:
+            for given in inputs:
+                for _ in range(calls):
+                    differentiate(static(*given))
+                    profiler.step()
+    took = ", ".join(f"{1e3 * each:.1f}" for each in seconds)
     parts = [
         ("conversion", _conversion(static)),
-        ("traces", [*static.explain().splitlines(), f"the first took {1e3 * traced_in:.1f} ms"]),
-        ("Program", _operators(program)),
-        ("memory", _memory(static)),
-        ("time", [*profiler.summary(top, by="operator").splitlines(), "", *profiler.summary(top).splitlines()[2:]]),
+        ("traces", [*static.explain().splitlines(), f"tracing took {took} ms"]),
+        *_of_programs(static),
+        ("time", [
+            *(f"backward is not timed by itself: {reason}" for reason in left_out),
+            *profiler.summary(top, by="operator").splitlines(), "", *profiler.summary(top).splitlines()[2:]]),
     ]
-    if printed:
-        parts.append(("printed", printed.splitlines()[:10]))
+    if printed.getvalue():
+        parts.append(("printed", printed.getvalue().splitlines()[:10]))
     return "\n".join(f"{title}\n" + "".join(f"  {line}".rstrip() + "\n" for line in lines) for title, lines in parts)
 
 
-def _profile(static: StaticFunction, inputs: tuple[Any, ...], calls: int) -> tuple[Profiler, str]:
-    """Calls with backward, the first of them not timed; what they printed."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        differentiate(static(*inputs))
-        with Profiler() as profiler:
-            for _ in range(calls):
-                differentiate(static(*inputs))
-                profiler.step()
-    return profiler, printed.getvalue()
+def _first_calls(static: StaticFunction, inputs: Sequence[tuple[Any, ...]], seconds: list[float]) -> list[str]:
+    """Each call once, not profiled: why there was no backward; `seconds` gets how long each trace took."""
+    left_out: dict[str, None] = {}
+    for given in inputs:
+        before, begin = static.program_cache.traces, time.perf_counter()
+        static.get_concrete_program(*given)
+        if static.program_cache.traces > before:
+            seconds.append(time.perf_counter() - begin)
+        left_out |= dict.fromkeys(differentiate(static(*given)))
+    return list(left_out)
+
+
+def _of_programs(static: StaticFunction) -> Iterator[tuple[str, list[str]]]:
+    """Operators and memory of each Program."""
+    programs = static.program_cache.numbered()
+    for number, program in programs:
+        which = f" of trace {number}" if len(programs) > 1 else ""
+        yield f"Program{which}", _operators(program.main_program)
+        yield f"memory{which}", _memory(program)
 
 
 def _conversion(static: StaticFunction) -> list[str]:
     """Which passes have changed the source."""
     function: Any = static._function
-    rows, before = [], prepare(function, ()).code
+    changed: list[str] = []
+    idle: list[str] = []
+    before = prepare(function, ()).code
     for number, transform in enumerate(JIT_PASSES, 1):
         after = prepare(function, JIT_PASSES[:number]).code
-        name = transform.__module__.rpartition(".")[2]
-        rows.append([str(number), name, "changed the source" if after != before else "nothing to do"])
+        (changed if after != before else idle).append(transform.__module__.rpartition(".")[2])
         before = after
-    return [*table(["", "pass", ""], rows).splitlines(), f"hooks moved: {_moved(static)}"]
+    return [
+        f"passes that changed the source: {', '.join(changed) or 'none'}",
+        f"nothing to do: {', '.join(idle) or 'none'}",
+        f"hooks moved: {_moved(static)}"]
 
 
 def _moved(static: StaticFunction) -> str:
@@ -78,18 +100,19 @@ def _moved(static: StaticFunction) -> str:
 
 def _operators(program: Program) -> list[str]:
     lines = []
-    for title, found in (("forward", program), ("backward", program.backward)):
+    for title, found in (("forward", program), ("backward of all results", program.backward)):
         if found is not None:
             operators = list(found.all_operators())
             effects = sum(operator.effect for operator in operators)
             blocks = sum(len(operator.blocks) for operator in operators)
-            lines.append(f"{title}: {len(operators)} operators, {effects} of them with effects, {blocks} inner blocks")
+            lines.append(f"{title}: {counted(len(operators), 'operator')} as traced, {effects} of them with effects, "
+                         f"{counted(blocks, 'inner block')}")
     return lines
 
 
-def _memory(static: StaticFunction) -> list[str]:
+def _memory(concrete: ConcreteProgram) -> list[str]:
     """Sizes of what a run reads, computes and keeps."""
-    compiled = static.concrete_program.traced.compiled
+    compiled = concrete.traced.compiled
     program = compiled.program
     inputs = [value for value in program.inputs if value.is_tensor]
     made = [value for operator in program.all_operators() for value in operator.outputs if value.is_tensor]
@@ -106,5 +129,5 @@ def _size(values: list[Value]) -> str:
     known = [value.spec for value in values if value.spec is not None and value.spec.is_static]
     total = sum(math.prod(size for size in spec.shape if isinstance(size, int)) * spec.dtype.itemsize for spec in known)
     more = f", {len(values) - len(known)} of a size that only the run knows" if len(known) != len(values) else ""
-    return f"{len(values)} tensors, {total:,} bytes{more}"
+    return f"{counted(len(values), 'tensor')}, {total:,} bytes{more}"
 

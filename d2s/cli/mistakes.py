@@ -5,14 +5,14 @@ from __future__ import annotations
 DONE = 0
 DIFFERENT = 1  # `check` and `doctor`: something is wrong
 USAGE = 2  # options, files and names that are not there
-FAILED = 3  # the user's program raises, or cannot become a graph
+FAILED = 3  # the user's program raises (for `check`: in both modes alike), or cannot become a graph
 
 STATUSES = """\
 exit status:
   0  done; for check: both modes do the same
   1  check: the modes differ, or a gradient is wrong; doctor: something is missing
   2  wrong use: no such file, function, option or input
-  3  the program itself fails, or cannot become a graph
+  3  the program itself fails (check: in both modes, in the same way), or cannot become a graph
 """
 
 

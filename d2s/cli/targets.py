@@ -7,9 +7,12 @@ import difflib
 import importlib
 import importlib.util
 import inspect
+import math
+import os
 import re
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +29,8 @@ from d2s.ops.random import seed
 from d2s.testing.reach import parameter_names
 
 _SPEC = re.compile(r"(?:(?P<name>[A-Za-z_]\w*)=)?(?P<dtype>[a-z]+\d*)\[(?P<sizes>[\d,\s]*)\](?P<stop>!?)")
+# An input is drawn in float64, and there are its gradients, the results and copies of all these.
+COPIES = 8
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.+)", re.DOTALL)
 
 
@@ -111,7 +116,22 @@ def static_of(target: Any) -> StaticFunction:
     return found
 
 
-def inputs_of(target: Any, texts: list[str]) -> tuple[Any, ...]:
+# Between the inputs of one call and those of the next.
+NEXT = None
+
+
+def calls_of(target: Any, texts: Sequence[str | None]) -> list[tuple[Any, ...]]:
+    """The arguments of several calls: `NEXT` stands between those of one and those of the next."""
+    groups: list[list[str]] = [[]]
+    for text in texts:
+        if text is NEXT:
+            groups.append([])
+        else:
+            groups[-1].append(text)
+    return [inputs_of(target, group) for group in groups]
+
+
+def inputs_of(target: Any, texts: Sequence[str]) -> tuple[Any, ...]:
     """
     The arguments for a call, in their order.
 
@@ -171,7 +191,10 @@ def _read(text: str, generator: np.random.Generator) -> tuple[str | None, Any]:
             dtype = as_dtype(found["dtype"])
         except (D2SError, TypeError, ValueError) as error:
             raise Mistake(f"in the input {text!r}: {found['dtype']!r} is no dtype") from error
-        return found["name"], _random(shape, dtype, bool(found["stop"]), generator)
+        try:
+            return found["name"], _random(shape, dtype, bool(found["stop"]), generator)
+        except MemoryError as error:
+            raise Mistake(f"there is not enough memory for the input {text!r}; give smaller sizes") from error
     named = _NAMED.fullmatch(text.strip())
     name, value = (named["name"], named["value"]) if named is not None else (None, text)
     try:
@@ -181,7 +204,20 @@ def _read(text: str, generator: np.random.Generator) -> tuple[str | None, Any]:
             f"the input {text!r} is neither a spec like 'float32[8,784]' nor a Python value like 0.5") from error
 
 
+def _memory() -> float:
+    """Bytes of memory of this machine, if that can be known."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+
+
 def _random(shape: tuple[int, ...], dtype: Any, stops: bool, generator: np.random.Generator) -> Tensor:
+    size = math.prod(shape) * dtype.itemsize
+    if size * COPIES > _memory():
+        raise Mistake(
+            f"an input of shape {list(shape)} takes {size / 2**30:,.1f} GiB; with gradients and copies that is more "
+            "than the memory of this machine; give smaller sizes")
     if dtype.kind in "fc":
         return Tensor(generator.standard_normal(shape).astype(dtype), stops)
     if dtype.kind == "b":

@@ -82,6 +82,8 @@ class SideBySide:
             f'</th><th colspan="2">{escape(self.right_title)}</th></tr></thead>\n<tbody>{body}</tbody></table></div>'
         )
 
+    _repr_html_ = table
+
     def html(self) -> str:
         """A page that stands alone."""
         return page(self.title, self.table())

@@ -14,6 +14,7 @@ from d2s.eager.tape import Edge
 from d2s.eager.tensor import Tensor
 from d2s.eager.walk import Walk
 from d2s.errors import DTypeError, GradientError, ShapeError, UnsupportedSyntaxError, user_location
+from d2s.words import counted
 
 
 def backward(tensors: Sequence[Tensor], grad_tensors: Sequence[Any] | None = None, retain_graph: bool = False) -> None:
@@ -134,7 +135,7 @@ def _roots(tensors: Sequence[Tensor], grads: Sequence[Any] | None) -> list[tuple
     roots: list[tuple[Edge, Tensor]] = []
     given = [None] * len(tensors) if grads is None else grads
     if len(given) != len(tensors):
-        raise GradientError(f"got {len(tensors)} tensors but {len(given)} gradients", kind="G06")
+        raise GradientError(f"got {counted(len(tensors), 'tensor')} but {counted(len(given), 'gradient')}", kind="G06")
     for tensor, grad_tensor in zip(tensors, given, strict=True):
         edge = tensor.edge()
         if edge is None:

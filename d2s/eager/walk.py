@@ -15,7 +15,7 @@ from d2s.core.modes import modes_now, put_back
 from d2s.eager.lines import explain_in_backward
 from d2s.eager.quiet import is_quiet, quiet
 from d2s.eager.tape import Edge, InteriorNode, LeafNode, Node
-from d2s.errors import AnomalyError
+from d2s.errors import AnomalyError, GradientError
 
 if TYPE_CHECKING:
     from d2s.eager.tensor import Tensor
@@ -252,6 +252,20 @@ class Walk:
 
 def _at_once(function: Callable[..., Any], *arrays: Any) -> Any:
     return function(*arrays)
+
+
+def obstacle(tensor: Tensor) -> GradientError | None:
+    """What backward from `tensor` would raise because its graph was used up, or written to; nothing is run."""
+    walk, edge = Walk(), tensor.edge()
+    if edge is None:
+        return None
+    nodes = walk._explore([walk.resolved(edge)])
+    try:
+        for node in reversed(nodes):
+            node.check_usable()
+    except GradientError as error:
+        return error
+    return None
 
 
 def _age(node: InteriorNode) -> int:

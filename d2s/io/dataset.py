@@ -8,8 +8,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from d2s.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, IndexOutOfRangeError, NotSupportedError, ShapeError
 from d2s.ops.random import generator as default_generator
+from d2s.words import counted
 
 Item = TypeVar("Item")
 
@@ -97,7 +98,8 @@ class ConcatDataset(Dataset[Item]):
 
     def __getitem__(self, index: int) -> Item:
         if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range for {len(self)} examples")
+            raise IndexOutOfRangeError(
+                f"index {index} is out of range for {counted(len(self), 'example')}", kind="I04")
         index %= len(self)
         which = bisect.bisect_right(self.cumulative_sizes, index)
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
@@ -175,7 +177,8 @@ def random_split(dataset: Dataset[Item], lengths: Sequence[float], generator: An
         for place in range(total - int(sum(sizes))):
             sizes[place % len(fractions)] += 1
     if sum(sizes) != total:
-        raise ArgumentError(f"the lengths {list(lengths)} add up to {sum(sizes)}, the data set has {total} examples")
+        raise ArgumentError(
+            f"the lengths {list(lengths)} add up to {sum(sizes)}, the data set has {counted(total, 'example')}")
     order = (generator or default_generator()).permutation(total).tolist()
     ends = list(itertools.accumulate(int(size) for size in sizes))
     return [Subset(dataset, order[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]

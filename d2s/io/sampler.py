@@ -9,6 +9,7 @@ import numpy as np
 
 from d2s.errors import ArgumentError, NotSupportedError
 from d2s.ops.random import generator as default_generator
+from d2s.words import counted
 
 
 class Sampler:
@@ -65,7 +66,8 @@ class RandomSampler(Sampler):
         if num_samples is not None and num_samples < 1:
             raise ArgumentError(f"num_samples must be positive, got {num_samples}")
         if num_samples is not None and not replacement and num_samples > len(data_source):
-            raise ArgumentError(f"cannot draw {num_samples} of {len(data_source)} examples without replacement")
+            raise ArgumentError(
+                f"cannot draw {num_samples} of {counted(len(data_source), 'example')} without replacement")
         self.replacement = replacement
         self.num_samples = num_samples
         self.generator = generator
@@ -130,7 +132,7 @@ class WeightedRandomSampler(Sampler):
             raise ArgumentError("the weights must be a vector of numbers that are not negative, and not all 0")
         if num_samples < 1 or (not replacement and num_samples > np.count_nonzero(values)):
             raise ArgumentError(
-                f"cannot draw {num_samples} examples, of which {np.count_nonzero(values)} have a weight"
+                f"cannot draw {counted(num_samples, 'example')}, of which {np.count_nonzero(values)} have a weight"
             )
         self.weights, self.num_samples, self.replacement = values, num_samples, replacement
 
@@ -238,7 +240,8 @@ class DistributedBatchSampler(BatchSampler):
         self.nranks = 1 if num_replicas is None else num_replicas
         self.local_rank = 0 if rank is None else rank
         if not 0 <= self.local_rank < self.nranks:
-            raise ArgumentError(f"rank must be one of {self.nranks} processes, got {self.local_rank}")
+            raise ArgumentError(
+                f"rank must be one of {counted(self.nranks, 'process', 'processes')}, got {self.local_rank}")
         self.epoch = 0
         super().__init__(sampler=range(-(-len(dataset) // self.nranks)), batch_size=batch_size, drop_last=drop_last)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
+from d2s.errors import StateError
 from d2s.io.worker import EndOfStream, RaisedInWorker, Task, run
 
 # How long workers may take to finish their batches after the loop is left, before they are terminated.
@@ -98,15 +99,17 @@ class WorkerPool:
         connection = self._connections[number]
         try:
             if self._timeout and not connection.poll(self._timeout):
-                raise RuntimeError(f"worker {number} of the DataLoader gave no batch within {self._timeout} s")
+                raise StateError(
+                    f"worker {number} of the DataLoader gave no batch within {self._timeout} s", kind="R05")
             return connection.recv()
         except (EOFError, OSError):
             raise self._ended(number) from None
 
-    def _ended(self, number: int) -> RuntimeError:
+    def _ended(self, number: int) -> StateError:
         process = self._processes[number]
         process.join(GRACE_SECONDS)
-        return RuntimeError(f"worker {number} of the DataLoader ended unexpectedly (exit code {process.exitcode})")
+        return StateError(
+            f"worker {number} of the DataLoader ended unexpectedly (exit code {process.exitcode})", kind="R05")
 
     def close(self) -> None:
         """End the processes: close their pipes, wait a little, then terminate those that are still busy."""

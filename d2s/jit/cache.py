@@ -10,10 +10,11 @@ from typing import Any
 
 from d2s.core.interpreter import state
 from d2s.core.spec import default_dtype
-from d2s.errors import ArgumentError
+from d2s.errors import ArgumentError, KeyNameError
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.fallback import EagerCall
 from d2s.jit.generality import Generality
+from d2s.words import counted
 
 # Reasons of traces that are remembered, and changes that are named in one of them.
 MAX_REASONS = 64
@@ -54,6 +55,8 @@ class ProgramCache:
     """
 
     def __init__(self) -> None:
+        # Which trace each Program is from, counted from 1.
+        self._numbers: weakref.WeakKeyDictionary[ConcreteProgram, int] = weakref.WeakKeyDictionary()
         # Replaced as a whole, so that threads may look while others change it.
         self._programs: tuple[ConcreteProgram | EagerCall, ...] = ()
         self._changing = threading.Lock()
@@ -67,7 +70,7 @@ class ProgramCache:
         return len(self.concrete_programs())
 
     def __repr__(self) -> str:
-        return f"<ProgramCache: {len(self)} Programs of {self.traces} traces>"
+        return f"<ProgramCache: {counted(len(self), 'Program')} of {counted(self.traces, 'trace')}>"
 
     @property
     def has_programs(self) -> bool:
@@ -99,9 +102,10 @@ class ProgramCache:
     def add(self, program: ConcreteProgram | EagerCall, why: str) -> None:
         """Enter a Program, or what stands in for it, and why it was traced."""
         self._put_first(program)
+        self.traces += 1
         if isinstance(program, ConcreteProgram):
             self._last = program
-        self.traces += 1
+            self._numbers[program] = self.traces
         self._reasons.append(why)
 
     def note_retrace(self, args: dict[str, Any]) -> str:
@@ -126,8 +130,20 @@ class ProgramCache:
     def last(self) -> ConcreteProgram:
         """The Program traced last."""
         if self._last is None:
-            raise LookupError("the function has not been called yet")
+            raise KeyNameError(
+                "the function has not been called yet, so there is no Program", kind="K03",
+                advice="Call it first, or ask get_concrete_program(...) with arguments or an InputSpec.")
         return self._last
+
+    @property
+    def used_last(self) -> ConcreteProgram | None:
+        """The Program used last."""
+        return next(iter(self.concrete_programs()), None)
+
+    def numbered(self) -> list[tuple[int, ConcreteProgram]]:
+        """All Programs in the order of their traces, each with the number of its trace."""
+        programs = self.concrete_programs()
+        return sorted(((self._numbers[program], program) for program in programs), key=lambda pair: pair[0])
 
     def concrete_programs(self) -> list[ConcreteProgram]:
         """All Programs."""

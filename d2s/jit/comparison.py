@@ -23,7 +23,13 @@ def side_by_side(prepared: Prepared) -> SideBySide:
     points = tuple(f"{name}(" for name, operator in prepared.operators.items() if operator == ATTACH)
     reports = {report.line: report for report in prepared.hook_report}
     rows = tuple(_rows(left, right, source.first_line, reports, points))
-    return SideBySide(source.name, f"{os.path.basename(source.file)}: what you wrote", "what is traced", rows)
+    return SideBySide(source.name, f"{_name_of(source.file)}: what you wrote", "what is traced", rows)
+
+
+def _name_of(file: str) -> str:
+    """A file as its author knows it; a cell of a notebook is a file with a number for a name."""
+    folder, name = os.path.split(file)
+    return "this notebook" if os.path.basename(folder).startswith("ipykernel_") else name
 
 
 def _rows(

@@ -13,6 +13,7 @@ from d2s.jit.trace import Traced
 from d2s.static.failures import in_the_users_terms
 from d2s.static.numeric_errors import silently
 from d2s.static.program import Program
+from d2s.words import counted
 
 
 class ConcreteProgram:
@@ -37,10 +38,12 @@ class ConcreteProgram:
     def __repr__(self) -> str:
         program = self.main_program
         inputs = ", ".join(f"{value.name}: {value.spec}" for value in program.inputs if value.is_tensor)
-        return f"<ConcreteProgram {program.name}({inputs}): {len(program.operators)} operators>"
+        return f"<ConcreteProgram {program.name}({inputs}): {counted(len(program.operators), 'operator')}>"
 
     def _repr_html_(self) -> str:
         return self.main_program._repr_html_()
+
+    _repr_svg_ = _repr_html_
 
     @property
     def main_program(self) -> Program:

@@ -7,25 +7,29 @@ from collections.abc import Iterator
 from d2s.jit.concrete import ConcreteProgram
 from d2s.static.executor import Compiled
 
+_PARTS = {"step": "one function", "backward": "backward that was asked for last"}
 
-def explained(programs: list[ConcreteProgram]) -> list[str]:
+
+def explained(programs: list[tuple[int, ConcreteProgram]], last: ConcreteProgram | None) -> list[str]:
     """
     What the Programs of a function are and what was done to them before they were compiled.
 
     Parameters
     ----------
-    programs : list of ConcreteProgram
-        The one used last comes first.
+    programs : list of (int, ConcreteProgram)
+        With the numbers of their traces, and in that order.
+    last : ConcreteProgram or None
+        The one used last.
 
     Returns
     -------
     list of str
         Lines: for each Program its inputs, whether it runs as one function with its backward or as two, and for each of
-        these what every pass did and which buffers it keeps.
+        these how many operators it has, what every pass did and which buffers it keeps.
     """
     lines = []
-    for number, program in enumerate(programs, 1):
-        lines.append(f"Program {number}, {'used last' if number == 1 else 'used before'}")
+    for number, program in programs:
+        lines.append(f"Program of trace {number}{', used last' if program is last and len(programs) > 1 else ''}")
         lines += [f"  {line}" for line in _of_program(program.traced.compiled)]
     return lines
 
@@ -38,8 +42,10 @@ def _of_program(compiled: Compiled) -> Iterator[str]:
         yield "forward and backward run as one function"
     elif any(operator.kind == "backward" for operator in compiled.program.all_operators()):
         yield "backward goes by the walk of eager mode: something could be seen between its operators"
+    if not compiled.parts:
+        yield "it has not been run"
     for name, part in compiled.parts.items():
-        yield f"{name}"
+        yield f"{_PARTS.get(name, name)}: {part.size}"
         changes = [report for report in part.passes if report.changed]
         yield from (f"  {report}" for report in changes)
         if not changes:

@@ -17,7 +17,7 @@ from typing import Any
 from d2s.core.interpreter import state
 from d2s.core.modes import modes_now, put_back
 from d2s.drawing.side_by_side import SideBySide
-from d2s.errors import D2SError, SourceError
+from d2s.errors import D2SError, SourceError, StateError
 from d2s.jit.cache import ProgramCache, cache_of
 from d2s.jit.comparison import side_by_side
 from d2s.jit.concrete import ConcreteProgram
@@ -39,6 +39,7 @@ from d2s.static.input_spec import InputSpec
 from d2s.static.program import Program
 from d2s.transpiler.context import HookReport
 from d2s.transpiler.convert import JIT_PASSES, prepare
+from d2s.words import counted, times
 
 # More traces of one function than this are worth a warning.
 MAX_SILENT_TRACES = 8
@@ -153,8 +154,7 @@ class StaticFunction:
 
     def __repr__(self) -> str:
         code: Any = self._code
-        file, count = os.path.basename(code.co_filename), len(self._own_cache)
-        programs = "1 Program" if count == 1 else f"{count} Programs"
+        file, programs = os.path.basename(code.co_filename), counted(len(self._own_cache), "Program")
         name = f"{self._function.__qualname__}({', '.join(self._signature.parameters)})"
         return f"<StaticFunction {name} at {file}:{code.co_firstlineno}, {programs}>"
 
@@ -228,7 +228,7 @@ class StaticFunction:
                 logger.info("%s is traced again: %s", self.__qualname__, why)
             if cache.traces == MAX_SILENT_TRACES:
                 warnings.warn(
-                    f"{self.__qualname__} has been traced {cache.traces + 1} times, the last time because {why}; "
+                    f"{self.__qualname__} has been traced {times(cache.traces + 1)}, the last time because {why}; "
                     "pass what changes as a Tensor, or give an input_spec (explain() tells more)",
                     RuntimeWarning, stacklevel=3,
                 )
@@ -281,14 +281,15 @@ class StaticFunction:
         """Why the function was traced, what its Programs leave open, and what was done to each of them."""
         cache = self._own_cache
         generality = cache.generality
-        lines = [f"{self.__qualname__}: traced {cache.traces} times, {len(cache)} Programs kept", *cache.explained()]
+        kept = f"{self.__qualname__}: traced {times(cache.traces)}, {counted(len(cache), 'Program')} kept"
+        lines = [kept, *cache.explained()]
         for title, names in (
             ("read on each call", generality.described(generality.opening)),
             ("needed by Python, so each value has its own Program", generality.fixed),
         ):
             if names:
                 lines.append(f"{title}: {', '.join(names)}")
-        return "\n".join([*lines, *explained(cache.concrete_programs())])
+        return "\n".join([*lines, *explained(cache.numbered(), cache.used_last)])
 
     @property
     def code(self) -> str:
@@ -371,8 +372,9 @@ class StaticFunction:
         instance = self._instance
         if isinstance(instance, Layer) and instance.training is not training:
             name = "train" if training else "eval"
-            raise RuntimeError(
-                f"{self.__qualname__} is a method of a Layer: call {name}() of the {type(instance).__name__}")
+            raise StateError(
+                f"{self.__qualname__} is a method of a Layer: call {name}() of the {type(instance).__name__}",
+                kind="R04")
 
     @property
     def inputs(self) -> list[Any]:

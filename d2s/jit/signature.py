@@ -13,6 +13,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.errors import GuardError
 from d2s.operators.sources import Argument, Item, Source
 from d2s.static.input_spec import InputSpec
+from d2s.words import counted
 
 
 def flat_binding(signature: inspect.Signature) -> tuple[Callable[..., dict[str, Any]], int, int]:
@@ -57,7 +58,8 @@ def specified(
             arguments.append((parameter.name, value))
     if len(specs) > len(arguments):
         raise GuardError(
-            f"input_spec of {name} has {len(specs)} entries, but the call has {len(arguments)} arguments",
+            f"input_spec of {name} has {counted(len(specs), 'entry', 'entries')}, "
+            f"but the call has {counted(len(arguments), 'argument')}",
             kind="C01",
         )
     for (argument, value), spec in zip(arguments, specs, strict=False):

@@ -14,6 +14,7 @@ from d2s.eager.tensor import Tensor
 from d2s.errors import GuardError
 from d2s.jit.writing import Writer
 from d2s.static.input_spec import InputSpec
+from d2s.words import counted
 
 
 class Symbol(TensorBase):
@@ -54,7 +55,8 @@ class SymbolicCall:
             found = signature.bind(*([] if instance is None else [instance]), *args, **keywords)
         except TypeError as error:
             raise GuardError(
-                f"input_spec has {len(specs)} entries, which does not fit {name}{signature}: {error}",
+                f"input_spec has {counted(len(specs), 'entry', 'entries')}, "
+                f"which does not fit {name}{signature}: {error}",
                 kind="C01") from error
         found.apply_defaults()
         self.bound: dict[str, Any] = found.arguments

@@ -144,8 +144,9 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block) -> None:
         path = tracer.path
         assert path is not None
         if error is not None:
-            acts = state.grad_enabled is not tracer.grad_mode or any(operator.effect for operator in root.operators)
-            if not path.choices and not acts:
+            # What may raise when the Program runs does so first.
+            acts = tracer.risks or state.grad_enabled is not tracer.grad_mode
+            if not path.choices and not acts and not any(operator.effect for operator in root.operators):
                 raise error
             tracer.leave_grad_mode()
             tracer.emit("raise", (), (), {"error": tracer.lower(error)}, effect=True)

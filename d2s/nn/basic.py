@@ -12,6 +12,7 @@ from d2s.nn import functional as F
 from d2s.nn.initializer import Assign, Uniform
 from d2s.nn.layer import Layer
 from d2s.nn.parameter import ParamAttr
+from d2s.words import counted
 
 __all__ = [
     "AlphaDropout",
@@ -117,7 +118,7 @@ class Embedding(Layer):
             raise NotSupportedError("Embedding supports neither max_norm nor scale_grad_by_freq")
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise IndexOutOfRangeError(
-                f"padding_idx {padding_idx} is no row of {num_embeddings} embeddings",
+                f"padding_idx {padding_idx} is no row of {counted(num_embeddings, 'embedding')}",
                 kind="I03",
             )
         self._num_embeddings, self._embedding_dim = num_embeddings, embedding_dim

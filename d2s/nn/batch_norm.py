@@ -11,6 +11,7 @@ from d2s.errors import ArgumentError, ShapeError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Constant
 from d2s.nn.layer import Layer
+from d2s.words import counted
 
 __all__ = ["BatchNorm", "BatchNorm1D", "BatchNorm2D"]
 
@@ -71,7 +72,7 @@ class _BatchNorm(Layer):
         size = x.shape[channels] if x.ndim in self.dimensions else None
         if size is None or (isinstance(size, int) and size != self._num_features):
             raise ShapeError(
-                f"{type(self).__name__} of {self._num_features} features cannot take shape {list(x.shape)} "
+                f"{type(self).__name__} of {counted(self._num_features, 'feature')} cannot take shape {list(x.shape)} "
                 f"with data_format {self._data_format}"
             )
         use_running = not self.training if self._use_global_stats is None else self._use_global_stats

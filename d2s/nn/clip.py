@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from d2s.eager.tensor import Tensor
-from d2s.errors import ArgumentError
+from d2s.errors import ArgumentError, NotSupportedError
 
 __all__ = ["ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"]
 
@@ -32,7 +32,7 @@ class ClipGrad:
 
     def clip(self, grads: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         """The clipped gradients, in the same order."""
-        raise NotImplementedError
+        raise NotSupportedError(f"{type(self).__name__} does not define clip(grads)", kind="N02")
 
 
 def _is_clipped(param: Any, grad: Any) -> bool:

@@ -6,10 +6,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from d2s.errors import DTypeError
+from d2s.errors import DTypeError, IndexOutOfRangeError
 from d2s.nn.layer import Layer
 from d2s.nn.parameter import Parameter
 from d2s.nn.structure import STRUCTURE
+from d2s.words import counted
 
 __all__ = ["LayerDict", "LayerList", "ParameterDict", "ParameterList", "Sequential"]
 
@@ -18,7 +19,8 @@ def _position(index: int, length: int, extra: int = 0) -> int:
     """`index`, counted from the end if negative, as a place among `length` (and `extra` more behind them)."""
     found = index + length if index < 0 else index
     if not 0 <= found < length + extra:
-        raise IndexError(f"index {index} is out of range for {length} entries")
+        raise IndexOutOfRangeError(
+            f"index {index} is out of range for {counted(length, 'entry', 'entries')}", kind="I04")
     return found
 
 

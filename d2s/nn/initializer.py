@@ -11,7 +11,7 @@ import numpy as np
 from d2s.core.arrays import as_array
 from d2s.core.spec import DType
 from d2s.eager.tensor import Tensor
-from d2s.errors import ArgumentError, DTypeError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
 from d2s.ops.random import generator
 
 __all__ = [
@@ -40,7 +40,7 @@ class Initializer:
 
     def sample(self, shape: tuple[int, ...], dtype: DType) -> Array:
         """A new array of first values."""
-        raise NotImplementedError
+        raise NotSupportedError(f"{type(self).__name__} does not define sample(shape, dtype)", kind="N02")
 
     def __call__(self, tensor: Tensor) -> Tensor:
         tensor.set_value(self.sample(tuple(tensor.shape), tensor.dtype))

@@ -14,7 +14,7 @@ from d2s.device import check_device
 from d2s.eager.tensor import Tensor
 from d2s.errors import DTypeError, NotSupportedError
 from d2s.nn import layer_state
-from d2s.nn.layer_hooks import ForwardHook, ForwardHooks, LayerHookHandle, add_hook, call_with_hooks
+from d2s.nn.layer_hooks import ForwardHook, ForwardHooks, LayerHookHandle, call_with_hooks, register
 from d2s.nn.structure import STRUCTURE, Names, unique_name
 from d2s.nn.tree import LayerTree
 
@@ -66,13 +66,18 @@ class Layer(LayerTree):
             return self.forward(*inputs, **kwargs)
         return call_with_hooks(self, self.forward, inputs, kwargs)
 
-    def call_traced(self, call: Callable[..., Any], inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the layer while a function is traced: `call` calls (and converts) `forward` and the hooks."""
+    def call_traced(
+        self, call: Callable[..., Any], held: Callable[..., Any], inputs: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Call the layer while a function is traced: `call` calls (and converts) `forward` and the hooks.
+
+        `held` gives the hooks of a table as the trace knows them.
+        """
 
         def forward(*args: Any, **named: Any) -> Any:
             return call(self.forward, *args, **named)
 
-        return call_with_hooks(self, forward, inputs, kwargs, call)
+        return call_with_hooks(self, forward, inputs, kwargs, call, held)
 
     # --- hooks --------------------------------------------------------------------------------------------------
 
@@ -90,7 +95,9 @@ class Layer(LayerTree):
         with_kwargs : bool
             Call ``hook(layer, inputs, kwargs)`` instead; it returns None or ``(inputs, kwargs)``.
         """
-        return add_hook(self._forward_pre_hooks, ForwardHook(hook, with_kwargs), prepend)
+        options = {"with_kwargs": with_kwargs}
+        added = ForwardHook(hook, with_kwargs)
+        return register(self, self._forward_pre_hooks, added, prepend, Layer.register_forward_pre_hook, options)
 
     def register_forward_post_hook(
         self,
@@ -113,7 +120,9 @@ class Layer(LayerTree):
         always_call : bool
             Run also if the forward, or another hook, raises.
         """
-        return add_hook(self._forward_post_hooks, ForwardHook(hook, with_kwargs, always_call), prepend)
+        options = {"with_kwargs": with_kwargs, "always_call": always_call}
+        added = ForwardHook(hook, with_kwargs, always_call)
+        return register(self, self._forward_post_hooks, added, prepend, Layer.register_forward_post_hook, options)
 
     register_forward_hook = register_forward_post_hook
 

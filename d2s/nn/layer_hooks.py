@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from d2s.errors import DTypeError
+from d2s.core.interpreter import current_interpreter
+from d2s.errors import DTypeError, HookError
 from d2s.nn.structure import STRUCTURE
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class LayerHookHandle:
     """What the registration of a layer hook returns: removes exactly that hook."""
 
     __slots__ = ("_hook_id", "_hooks")
+    # Also in traced code: whoever traces sees to it.
+    __d2s_acts_at_once__ = True
 
     def __init__(self, hooks: ForwardHooks, hook_id: int) -> None:
         self._hooks = hooks
@@ -41,8 +44,30 @@ class LayerHookHandle:
 
     def remove(self) -> None:
         """Remove the hook; does nothing if it has been removed already."""
+        stage = getattr(current_interpreter(), "remove_layer_hook", None)
+        if stage is not None and stage(self, self._hooks, self._hook_id):
+            return
         if self._hooks.pop(self._hook_id, None) is not None:
             STRUCTURE.changed()
+
+
+def register(
+    layer: Layer, hooks: ForwardHooks, hook: ForwardHook, prepend: bool, again: Callable[..., Any],
+    options: dict[str, bool],
+) -> LayerHookHandle:
+    """Register `hook` on `layer`, or let whoever traces do so by ``again(layer, function, prepend=..., **options)``.
+
+    Raises
+    ------
+    TypeError
+        If its function cannot be called.
+    """
+    stage = getattr(current_interpreter(), "add_layer_hook", None)
+    if stage is not None and callable(hook.function):
+        handle: LayerHookHandle | None = stage(layer, hooks, again, hook, {**options, "prepend": prepend})
+        if handle is not None:
+            return handle
+    return add_hook(hooks, hook, prepend)
 
 
 def add_hook(hooks: ForwardHooks, hook: ForwardHook, prepend: bool) -> LayerHookHandle:
@@ -68,32 +93,38 @@ def call_directly(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
+def items_of(hooks: ForwardHooks) -> list[tuple[Any, ForwardHook]]:
+    """The hooks of a table as they are now."""
+    return list(hooks.items())
+
+
 def call_with_hooks(
     layer: Layer,
     forward: Callable[..., Any],
     inputs: tuple[Any, ...],
     kwargs: dict[str, Any],
     call: Callable[..., Any] = call_directly,
+    held: Callable[[ForwardHooks], Iterable[tuple[Any, ForwardHook]]] = items_of,
 ) -> Any:
     """Run the pre hooks of `layer`, `forward`, and the post hooks.
 
     The hooks are those registered when the call, or its second half, begins: a hook added or removed while hooks
     run counts from the next call on.  If anything raises, the post hooks registered with ``always_call=True`` that
     have not begun still run, with the outputs so far; what they raise becomes a warning.  `call` is how the hooks
-    are called.
+    are called, `held` tells which there are.
     """
-    begun: set[int] = set()
+    begun: set[Any] = set()
     outputs: Any = None
     try:
-        for hook in list(layer._forward_pre_hooks.values()):
+        for _, hook in held(layer._forward_pre_hooks):
             inputs, kwargs = _after_pre_hook(call, hook, layer, inputs, kwargs)
         outputs = forward(*inputs, **kwargs)
-        for hook_id, hook in list(layer._forward_post_hooks.items()):
+        for hook_id, hook in held(layer._forward_post_hooks):
             begun.add(hook_id)
             outputs = _after_post_hook(call, hook, layer, inputs, kwargs, outputs)
         return outputs
     except Exception:
-        for hook_id, hook in list(layer._forward_post_hooks.items()):
+        for hook_id, hook in held(layer._forward_post_hooks):
             if hook.always_call and hook_id not in begun:
                 try:
                     outputs = _after_post_hook(call, hook, layer, inputs, kwargs, outputs)
@@ -118,7 +149,9 @@ def _after_pre_hook(
     if result is None:
         return inputs, kwargs
     if not isinstance(result, tuple) or len(result) != 2:
-        raise RuntimeError(f"a forward pre hook with_kwargs must return None or (args, kwargs), got {result!r}")
+        raise HookError(
+            f"a forward pre hook with_kwargs must return None or (args, kwargs), got {type(result).__name__}",
+            kind="H05")
     return result
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.eager.tensor import Tensor
-from d2s.errors import ShapeError
+from d2s.errors import ShapeError, StateError
 
 if TYPE_CHECKING:
     from d2s.nn.layer import Layer
@@ -51,7 +51,7 @@ def assign(
         parts += [f"unexpected {', '.join(map(str, unexpected))}"] if unexpected else []
         message = f"the state dict does not fit {type(layer).__name__}: {'; '.join(parts)}"
         if on_misfit == "error":
-            raise RuntimeError(message)
+            raise StateError(message, kind="R01", advice="With strict=False what fits is taken over.")
         warnings.warn(message, stacklevel=3)
     for name, tensor in tensors.items():
         if name in state_dict:

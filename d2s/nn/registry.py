@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import DType, as_dtype
 from d2s.eager.tensor import Tensor
-from d2s.errors import DTypeError
+from d2s.errors import DTypeError, KeyNameError, MemberError
 from d2s.nn.initializer import Constant, Initializer, XavierUniform, global_initializer
 from d2s.nn.parameter import ParamAttr, Parameter, make_parameter
 from d2s.nn.structure import STRUCTURE, Names
@@ -41,7 +41,8 @@ class LayerRegistry:
     def __setattr__(self, name: str, value: Any) -> None:
         fields = self.__dict__
         if "_parameters" not in fields:
-            raise AttributeError(f"{type(self).__name__} must call super().__init__() before it sets {name!r}")
+            raise MemberError(
+                f"{type(self).__name__} must call super().__init__() before it sets {name!r}", kind="M01")
         if isinstance(value, Parameter):
             self._register("_parameters", name, value)
         elif isinstance(value, LayerRegistry):
@@ -89,9 +90,9 @@ class LayerRegistry:
             If the class has an attribute of that name: it would be found in place of the entry.
         """
         if any(name in base.__dict__ for base in type(self).__mro__):
-            raise AttributeError(
-                f"{type(self).__name__}.{name} is an attribute of the class and would hide what is registered here"
-            )
+            raise MemberError(
+                f"{type(self).__name__}.{name} is an attribute of the class and would hide what is registered here",
+                kind="M02")
         self.__dict__.pop(name, None)
         for other in _REGISTRIES:
             if other != registry:
@@ -111,9 +112,9 @@ class LayerRegistry:
         if not isinstance(name, str):
             raise DTypeError(f"the name must be a string, got {type(name).__name__}")
         if not name or "." in name:
-            raise KeyError(f"the name must not be empty or contain a dot, got {name!r}")
+            raise KeyNameError(f"the name must not be empty or contain a dot, got {name!r}", kind="K01")
         if name not in self.__dict__[registry] and hasattr(self, name):
-            raise KeyError(f"{type(self).__name__} has an attribute {name!r} already")
+            raise KeyNameError(f"{type(self).__name__} has an attribute {name!r} already", kind="K01")
 
     # --- registration by method ---------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from d2s.ops.creation import arange
 from d2s.ops.joining import concat, stack, unbind
 from d2s.ops.selection import where
 from d2s.ops.shape import unsqueeze
+from d2s.words import counted
 
 __all__ = ["GRU", "LSTM", "RNN", "BiRNN", "SimpleRNN"]
 
@@ -225,8 +226,8 @@ class _Recurrent(LayerList):
             cells = list(zip(*(unbind(part) for part in states), strict=True))
         if len(cells) != self.num_layers * self.num_directions:
             raise ShapeError(
-                f"initial states of {len(cells)} cells do not fit {self.num_layers} layers and "
-                f"{self.num_directions} directions"
+                f"initial states of {counted(len(cells), 'cell')} do not fit {counted(self.num_layers, 'layer')} and "
+                f"{counted(self.num_directions, 'direction')}"
             )
         return cells if self.num_directions == 1 else list(zip(cells[::2], cells[1::2], strict=True))
 

@@ -21,6 +21,7 @@ from typing import Any
 from d2s.core.interpreter import TensorBase
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.heap import fields_of
+from d2s.operators.layer_hooks import LayerHandle
 from d2s.operators.policy import is_convertible, is_of_user
 from d2s.operators.sources import Attribute, Constant, Source
 from d2s.operators.tracer import Tracer
@@ -29,6 +30,8 @@ from d2s.static.variable import ObjectVariable, Variable
 
 def attr(tracer: Tracer, value: Any, name: str) -> Any:
     """``value.name``."""
+    if isinstance(value, LayerHandle) and name == "remove":
+        return value.remove
     if isinstance(value, Variable | ObjectVariable):
         return _variable_attribute(tracer, value, name)
     if isinstance(value, TensorBase):

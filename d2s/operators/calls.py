@@ -35,6 +35,9 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``func(*args, **kwargs)`` in traced code."""
     tracer = current_tracer()
     if tracer is None or isinstance(func, ObjectVariable | Op):
+        if tracer is not None and isinstance(func, ObjectVariable):
+            # It may be the `remove` of any handle.
+            tracer.layer_hooks.doubt()
         return func(*args, **kwargs)
     replaced = builtin_functions.MEANING.get(func) if _is_hashable(func) else None
     if replaced is not None:

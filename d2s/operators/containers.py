@@ -19,6 +19,7 @@ from d2s.operators.sizes import Place
 from d2s.operators.sources import Item, Source
 from d2s.static.program import Program
 from d2s.static.variable import ObjectVariable, Variable
+from d2s.words import counted
 
 
 class ContainerReader(OutsideReader):
@@ -235,4 +236,4 @@ def _keys_guard(source: Source, thing: Any) -> Any:
 
 def _members_guard(source: Source, thing: Any) -> Any:
     # In the order in which a loop meets them.
-    return Guard(source, "same_parts({v}, {k0})", (tuple(thing),), f"{len(thing)} members")
+    return Guard(source, "same_parts({v}, {k0})", (tuple(thing),), f"{counted(len(thing), 'member')}")

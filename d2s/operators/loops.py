@@ -205,6 +205,8 @@ class _Loop:
             body_block, outcome = trace_branch(tracer, self.body, heap)
             if not tested.state[6] is outcome.state[6] is tracer.state_now()[6]:
                 raise CannotMerge("grad mode is another behind a turn than before it")
+            if not outcome.state[7].agrees(tracer.state_now()[7]):
+                raise CannotMerge("a Layer has other hooks behind a turn than before it")
             self._refuse_changes_of_rebuilt(outcome)
             self.before.restore()
             if any(elements.form is not form for elements, form in known):

@@ -20,6 +20,7 @@ from d2s.operators.open_lists import Parts
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
+from d2s.words import counted
 
 
 def _call(function: Any, *args: Any) -> Any:
@@ -62,7 +63,7 @@ def _guarded_parts(tracer: Tracer, iterable: Any) -> Any:
     source = tracer.source_of(iterable)
     assert source is not None
     parts = tuple(iterable)
-    tracer.guards.add(Guard(source, "same_parts({v}, {k0})", (parts,), f"{len(parts)} parts"))
+    tracer.guards.add(Guard(source, "same_parts({v}, {k0})", (parts,), f"{counted(len(parts), 'part')}"))
     return [part if native.is_plain(part) else tracer.read(Constant(part), part) for part in parts]
 
 

@@ -283,7 +283,10 @@ class _Merger:
         filled = {key: template for key, template in first[4].items() if second[4].get(key) is template}
         if first[6] is not second[6]:
             raise CannotMerge("grad mode is on behind one path and off behind the other")
-        return pending, dirty, canonical, tensors, filled, first[5].joined(second[5]), first[6]
+        if not first[7].agrees(second[7]):
+            raise CannotMerge("a Layer has other hooks behind one path than behind the other")
+        hooks = first[7] if first[7].in_doubt else second[7]
+        return pending, dirty, canonical, tensors, filled, first[5].joined(second[5]), first[6], hooks
 
     def _read_again(self, key: Any, target: Any, one: Any, two: Any) -> Any:
         raise CannotMerge(f"{key[2]} of an object from outside is written on one path only")

@@ -22,6 +22,7 @@ from d2s.operators.closures import Lowering
 from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
 from d2s.operators.guards import REGISTRIES, Guard, layer_state
+from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.run_time import checked_number, set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
@@ -39,6 +40,8 @@ class Tracer(ContainerReader):
         Values of which the gradient is retained.
     lowering : Lowering
         Makes templates of objects and functions that the Program makes anew on each run.
+    layer_hooks : LayerHooks
+        The hooks of Layers at this place of the trace.
     outer_frames : int
         How many frames of the user's functions stand around the trace.
     grad_mode : bool
@@ -61,6 +64,7 @@ class Tracer(ContainerReader):
         # Endless counters that a loop of the Program has gone on with.
         self.spent: dict[int, Any] = {}
         self.lowering = Lowering(self)
+        self.layer_hooks = LayerHooks(self)
         self.outer_frames = len(user_frames())
         self.grad_mode = state.grad_enabled
 
@@ -192,6 +196,10 @@ class Tracer(ContainerReader):
         tensor = self._materialised.get(variable.value)
         return variable.value in self.tensors or (tensor is not None and self.in_scope(tensor))
 
+    def anything_may_change(self) -> None:
+        super().anything_may_change()
+        self.layer_hooks.doubt()
+
     # --- calls ---------------------------------------------------------------------------------------------------
 
     def python_call(
@@ -305,14 +313,15 @@ class Tracer(ContainerReader):
         self.remember(layer, Constant(layer))
         access.attr(self, layer, "forward")
         self.guard_layer(layer, policy.is_own(type(layer).forward.__code__))
-        hooks = [hook.function for held in (layer._forward_pre_hooks, layer._forward_post_hooks)
-                 for hook in held.values()]
-        for hook in hooks:
-            # What a hook belongs to is as old as the hook.
-            self.remember(hook, Constant(hook))
+        self.layer_hooks.before_call(layer)
+        for table in (layer._forward_pre_hooks, layer._forward_post_hooks):
+            for hook in table.values():
+                # What a hook belongs to is as old as the hook.
+                self.remember(hook.function, Constant(hook.function))
 
         def called(function: Any, *inputs: Any, **named: Any) -> Any:
             result = call(function, *inputs, **named)
+            hooks = self.layer_hooks.functions(layer)
             if isinstance(result, ObjectVariable) and any(function is hook for hook in hooks):
                 raise TracingError(
                     f"what the layer hook {getattr(function, '__qualname__', function)} returns is known only when the "
@@ -322,7 +331,18 @@ class Tracer(ContainerReader):
                 )
             return result
 
-        return layer.call_traced(called, args, kwargs)
+        return layer.call_traced(called, self.layer_hooks.now, args, kwargs)
+
+    def add_layer_hook(self, layer: Any, table: Any, register: Any, hook: Any, options: dict[str, Any]) -> Any:
+        """Register a hook on a Layer when the Program runs; None for a Layer of this trace, which gets it at once."""
+        return None if self.layer_hooks.is_young(layer) else self.layer_hooks.add(layer, table, register, hook, options)
+
+    def remove_layer_hook(self, handle: Any, table: Any, number: int) -> bool:
+        """Remove a hook from a Layer when the Program runs; False for a Layer of this trace."""
+        if self.source_of(handle) is None:
+            return False
+        self.layer_hooks.remove(handle, table, number)
+        return True
 
     def guard_layer(self, layer: Any, whole: bool) -> None:
         """Note what the trace depends on by using a Layer, or (`whole`) by running code of d2s on it."""
@@ -341,7 +361,7 @@ class Tracer(ContainerReader):
         canonical = [(variable, variable.value) for _, variable in self._canonical.values()]
         return (
             dict(self.pending), dict(self.dirty), canonical, dict(self.tensors), self.lowering.filled(), self.freshness,
-            state.grad_enabled)
+            state.grad_enabled, self.layer_hooks.known)
 
     def reset_state(self, before: tuple[Any, ...]) -> None:
         """Go back to an earlier `state_now`."""
@@ -349,6 +369,7 @@ class Tracer(ContainerReader):
         self.lowering.set_filled(before[4])
         self.freshness = before[5]
         state.grad_enabled = before[6]
+        self.layer_hooks.known = before[7]
         known = {id(variable): value for variable, value in before[2]}
         for tensor, variable in self._canonical.values():
             # A tensor that was met inside the region only is what it was when it was met.
@@ -373,9 +394,12 @@ class Tracer(ContainerReader):
         the body and behind it.  True if there is anything new: then the body has to be traced again."""
         # What a turn reads may have been changed by the one before.
         self.epoch = max(self.epoch, after[5].epoch)
+        is_doubt_new = after[7].in_doubt and not self.layer_hooks.known.in_doubt
+        if is_doubt_new:
+            self.layer_hooks.doubt()
         written = {key: entry[1] for key, entry in after[0].items() if self.pending.get(key) is not entry}
         new = {**after[1], **written}
-        if all(key in self.dirty and key not in self.pending for key in new):
+        if not is_doubt_new and all(key in self.dirty and key not in self.pending for key in new):
             return False
         self.dirty.update(new)
         for key in written:

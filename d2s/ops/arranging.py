@@ -18,6 +18,7 @@ from d2s.ops.indexing import getitem
 from d2s.ops.joining import concat, split, unbind
 from d2s.ops.promotion import tensor_or_number
 from d2s.ops.shape import broadcast_to, reshape, unsqueeze
+from d2s.words import counted
 
 
 def _each(inputs: tuple[Any, ...], function: Any) -> Any:
@@ -127,7 +128,7 @@ def _checked(x: Tensor, what: str, axes: int) -> int:
 def unstack(x: Tensor, axis: int = 0, num: int | None = None) -> list[Tensor]:
     """The slices along an axis, without it; `num`, if given, is their number."""
     if num is not None and x.shape[axis_index(axis, x.ndim)] != num:
-        raise ShapeError(f"unstack along axis {axis} of shape {x.shape} does not give {num} tensors")
+        raise ShapeError(f"unstack along axis {axis} of shape {x.shape} does not give {counted(num, 'tensor')}")
     return unbind(x, axis)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from d2s.core.spec import Dim, Shape, Size
 from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
 from d2s.ops.annotations import is_tensor
+from d2s.words import counted
 
 
 def axis_index(axis: Any, ndim: int, what: str = "axis") -> int:
@@ -26,7 +27,8 @@ def axis_index(axis: Any, ndim: int, what: str = "axis") -> int:
     number = _integer(axis, what)
     axes = max(ndim, 1)
     if not -axes <= number < axes:
-        raise IndexOutOfRangeError(f"{what} {number} is out of range for a tensor of {ndim} axes", kind="I02")
+        raise IndexOutOfRangeError(
+            f"{what} {number} is out of range for a tensor of {counted(ndim, 'axis', 'axes')}", kind="I02")
     return number % axes
 
 

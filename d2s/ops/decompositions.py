@@ -12,7 +12,7 @@ from d2s.core.spec import Dim, Size, TensorSpec
 from d2s.errors import NotSupportedError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.diagonals import diag_embed, tril
-from d2s.ops.inverses import check_matrices, solve_op, transposed
+from d2s.ops.inverses import check_matrices, lapack, solve_op, transposed
 from d2s.ops.products import matmul
 from d2s.ops.promotion import floating
 from d2s.ops.shape import unsqueeze
@@ -26,7 +26,7 @@ def _infer_eigh(x: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
 @define_op("eigh", kinds="f", infer=_infer_eigh, saves=("out",))
 def eigh_op(x: Array) -> tuple[Array, Array]:
     """Eigenvalues, ascending, and eigenvectors of symmetric matrices, read from their lower triangle."""
-    values, vectors = np.linalg.eigh(x)
+    values, vectors = lapack("eigh", np.linalg.eigh, x)
     return values, vectors
 
 
@@ -62,7 +62,7 @@ def _smaller(rows: Size, columns: Size) -> Size:
 @define_op("qr", kinds="f", infer=_infer_qr, saves=("out",))
 def qr_op(x: Array) -> tuple[Array, Array]:
     """Orthonormal columns q and an upper triangle r with q @ r = x."""
-    q, r = np.linalg.qr(x)
+    q, r = lapack("qr", np.linalg.qr, x)
     return q, r
 
 
@@ -93,7 +93,7 @@ def _infer_svd(x: TensorSpec) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
 @define_op("svd", kinds="f", infer=_infer_svd, saves=("out",))
 def svd_op(x: Array) -> tuple[Array, Array, Array]:
     """u, s, vh with u * s @ vh = x; singular values s descending."""
-    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    u, s, vh = lapack("svd", np.linalg.svd, x, full_matrices=False)
     return u, s, vh
 
 

@@ -13,6 +13,7 @@ from d2s.ops.gathering import index_select
 from d2s.ops.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d
 from d2s.ops.products import matmul
 from d2s.ops.shape import moveaxis
+from d2s.words import counted
 
 _MODES = {"nearest": (3, 4), "linear": (3,), "bilinear": (4,), "bicubic": (4,), "area": (3, 4)}
 _CHANNELS_LAST = ("NWC", "NLC", "NHWC")
@@ -99,7 +100,7 @@ def _sizes(old: list[int], size: Any, scale_factor: Any) -> tuple[list[int], lis
     given = size if scale_factor is None else scale_factor
     numbers = list(given) if isinstance(given, list | tuple) else [given] * len(old)
     if len(numbers) != len(old):
-        raise ShapeError(f"interpolation needs {len(old)} sizes or factors, got {len(numbers)}")
+        raise ShapeError(f"interpolation needs {counted(len(old), 'size')} or factors, got {len(numbers)}")
     if scale_factor is None:
         new = [int(one) for one in numbers]
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec, broadcast_shapes
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import DTypeError, MatrixError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import sizes_agree
 from d2s.ops.diagonals import diag_embed, diagonal, tril
@@ -24,6 +25,21 @@ def check_matrices(name: str, x: TensorSpec, is_square: bool = True) -> None:
         raise DTypeError(f"{name} is defined for float32 and float64, got {x.dtype.name}")
     if x.ndim < 2 or (is_square and not sizes_agree(x.shape[-1], x.shape[-2])):
         raise ShapeError(f"{name} needs {'square ' * is_square}matrices, got shape {list(x.shape)}")
+
+
+def lapack(name: str, function: Callable[..., Any], *matrices: Array, **options: Any) -> Any:
+    """Call a function of NumPy on matrices.
+
+    Raises
+    ------
+    MatrixError
+        If LAPACK finds no result.
+    """
+    try:
+        return function(*matrices, **options)
+    except np.linalg.LinAlgError as error:
+        shapes = " and ".join(str(list(matrix.shape)) for matrix in matrices)
+        raise MatrixError(f"{name} of shape{'s' * (len(matrices) > 1)} {shapes}: {error}") from None
 
 
 def _same_shape(name: str) -> Any:
@@ -41,7 +57,8 @@ def transposed(x: Tensor) -> Tensor:
 @define_op("inverse", kinds="f", infer=_same_shape("inverse"), saves=("out",))
 def inverse_op(x: Array) -> Array:
     """Matrix inverse."""
-    return np.linalg.inv(x)
+    found: Array = lapack("inverse", np.linalg.inv, x)
+    return found
 
 
 inverse_op.vjp(lambda g, out, x: -matmul(matmul(out, g, True, False), out, False, True))
@@ -59,7 +76,8 @@ def solve_op(a: Array, b: Array) -> Array:
     """The x with a @ x = b."""
     if b.ndim < 2:
         raise ShapeError("solve needs matrices")
-    return np.linalg.solve(a, b)
+    found: Array = lapack("solve", np.linalg.solve, a, b)
+    return found
 
 
 solve_op.vjp(
@@ -71,7 +89,8 @@ solve_op.vjp(
 @define_op("cholesky", kinds="f", infer=_same_shape("cholesky"), saves=("out",))
 def cholesky_op(x: Array) -> Array:
     """The lower triangle l with l @ l.T = x."""
-    return np.linalg.cholesky(x)
+    found: Array = lapack("cholesky", np.linalg.cholesky, x)
+    return found
 
 
 def _cholesky_gradient(g: Tensor, factor: Tensor) -> Tensor:
@@ -133,8 +152,8 @@ def inverse(x: Tensor, name: str | None = None) -> Tensor:
     ------
     ShapeError
         If the matrices are not square.
-    numpy.linalg.LinAlgError
-        If one is singular.
+    MatrixError
+        If one is singular; also a numpy.linalg.LinAlgError.
     """
     return bind(inverse_op, floating(x))
 

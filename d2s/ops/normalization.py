@@ -17,6 +17,7 @@ from d2s.ops.exponential import rsqrt, square
 from d2s.ops.promotion import floating
 from d2s.ops.reduction import mean
 from d2s.ops.shape import reshape
+from d2s.words import counted
 
 Axes = tuple[int, ...]
 
@@ -293,7 +294,8 @@ def group_norm(
     """
     sizes, channel = list(x.shape), _channel_axis(x.ndim, data_format)
     if isinstance(sizes[channel], int) and sizes[channel] % num_groups:
-        raise ShapeError(f"group_norm: {sizes[channel]} channels cannot be split into {num_groups} groups")
+        raise ShapeError(
+            f"group_norm: {counted(sizes[channel], 'channel')} cannot be split into {counted(num_groups, 'group')}")
     if channel == 1:
         grouped, axes = reshape(x, [sizes[0], num_groups, -1]), [2]
     else:

@@ -112,7 +112,7 @@ def _infer_multinomial(x: TensorSpec, *, num_samples: Size, replacement: bool) -
     return TensorSpec((*x.shape[:-1], num_samples), np.dtype("int64"))
 
 
-@define_op("multinomial", kinds="f", infer=_infer_multinomial, random=True)
+@define_op("multinomial", kinds="", infer=_infer_multinomial, random=True)
 def multinomial_op(x: Array, *, num_samples: int, replacement: bool) -> Array:
     """Classes drawn with the given weights."""
     weights = x.astype(np.float64) / x.sum(-1, keepdims=True, dtype=np.float64)

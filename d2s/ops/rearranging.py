@@ -17,6 +17,7 @@ from d2s.ops.gathering import index_select
 from d2s.ops.indexing import getitem
 from d2s.ops.joining import concat
 from d2s.ops.shape import broadcast_to, reshape, unsqueeze
+from d2s.words import counted
 
 
 def _infer_flip(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
@@ -49,7 +50,7 @@ roll_op.vjp(lambda g, out, x, *, shifts, axis: bind(roll_op, g, shifts=tuple(-sh
 
 def _infer_pad(x: TensorSpec, *, widths: tuple[tuple[int, int], ...], value: Any) -> TensorSpec:
     if len(widths) != x.ndim:
-        raise ShapeError(f"a border of {len(widths)} axes does not fit shape {list(x.shape)}")
+        raise ShapeError(f"a border of {counted(len(widths), 'axis', 'axes')} does not fit shape {list(x.shape)}")
     return TensorSpec(
         tuple(
             size if before + after == 0 else Dim() if isinstance(size, Dim) else size + before + after
@@ -110,6 +111,8 @@ def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
     """`x` repeated as a whole, `repeat_times` along each axis; missing counts are 1, surplus ones are new axes."""
     times = list(integers(repeat_times, "repeat_times"))
     sizes = list(x.shape)
+    if any(isinstance(count, int) and count < 0 for count in times):
+        raise ArgumentError(f"repeat_times must not be negative, got {times}")
     times = [1] * (len(sizes) - len(times)) + times
     sizes = [1] * (len(times) - len(sizes)) + sizes
     apart = reshape(x, [part for size in sizes for part in (1, size)])
@@ -224,13 +227,13 @@ def pad(
 def _border_widths(pad: Any, x: Tensor, data_format: str | None, from_left: bool) -> list[tuple[int, int]]:
     spatial = max(x.ndim - 2, 0)
     numbers = list(integers(pad, "pad"))
-    if len(numbers) == 1:
+    if len(numbers) == 1 and spatial:
         numbers = numbers * (2 * spatial)
     pairs = list(zip(numbers[::2], numbers[1::2], strict=False))
     if len(numbers) == 2 * x.ndim and (data_format is None or len(numbers) != 2 * spatial):
         return pairs if from_left else pairs[::-1]
     if len(numbers) % 2 or len(pairs) > spatial:
-        raise ShapeError(f"pad of {len(numbers)} widths does not fit a tensor of shape {x.shape}")
+        raise ShapeError(f"pad of {counted(len(numbers), 'width')} does not fit a tensor of shape {x.shape}")
     pairs = [(0, 0)] * (spatial - len(pairs)) + pairs[::-1]
     is_channels_last = data_format is not None and data_format.endswith("C")
     return [(0, 0), *pairs, (0, 0)] if is_channels_last else [(0, 0), (0, 0), *pairs]

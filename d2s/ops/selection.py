@@ -137,7 +137,7 @@ def nonzero_op(x: Array) -> Array:
 
 def nonzero(x: Tensor, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not zero: shape (number of them, axes), or a vector per axis."""
-    rows = bind(nonzero_op, x)
+    rows = bind(nonzero_op, tensor_or_number(x))
     return tuple(rows[:, axis] for axis in range(x.ndim)) if as_tuple else rows
 
 

@@ -13,6 +13,7 @@ from d2s.core.spec import Dim, Shape, Size, TensorSpec, broadcast_sizes
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Axis, Tensor
 from d2s.ops.axes import axis_index, axis_indices, integers, number_of_elements, shape_argument
+from d2s.words import counted
 
 
 def _infer_reshape(x: TensorSpec, *, shape: Shape) -> TensorSpec:
@@ -136,7 +137,9 @@ def _sizes_kept(sizes: tuple[Any, ...], known: Shape, shape: Sequence[Any]) -> t
     if 0 in known:
         return sizes
     if any(size == 0 and axis >= len(shape) for axis, size in enumerate(sizes)):
-        raise ShapeError(f"reshape to {list(sizes)}: 0 keeps the size of an axis, but there are only {len(shape)} axes")
+        raise ShapeError(
+            f"reshape to {list(sizes)}: 0 keeps the size of an axis, but there are only "
+            f"{counted(len(shape), 'axis', 'axes')}")
     return tuple(shape[axis] if type(size) is int and size == 0 else size for axis, size in enumerate(sizes))
 
 

@@ -20,6 +20,7 @@ from d2s.ops.exponential import sqrt, square
 from d2s.ops.gathering import index_select, take_along_axis
 from d2s.ops.joining import stack
 from d2s.ops.promotion import floating
+from d2s.ops.rearranging import pad_op
 from d2s.ops.reduction import any, max, mean, min, spread, sum
 from d2s.ops.rounding import abs
 from d2s.ops.selection import where
@@ -83,12 +84,16 @@ def var(
     Returns
     -------
     Tensor
-        NaN where the divisor is 0.
+        NaN where the divisor is not greater than 0.
     """
     x = floating(x)
     less = correction if unbiased is None else int(unbiased)
     squares = sum(square(x - mean(x, axis, True)), axis, keepdim=keepdim)
-    return squares / (_count(x, axis) - less)
+    degrees = _count(x, axis) - less
+    # Of fewer elements than are taken off there is no variance: 0 / 0.
+    if isinstance(degrees, int | float):
+        return squares / (degrees if degrees > 0 else 0)
+    return squares / (degrees if is_tensor(degrees) else degrees.__d2s_operand__(x.dtype)).maximum(0)
 
 
 def std(x: Tensor, axis: Axis = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Tensor:
@@ -244,8 +249,12 @@ def _at_share(ordered: Tensor, q: float, size: Any, place: int, interpolation: s
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise ArgumentError(
             f"interpolation must be one of linear, lower, higher, midpoint, nearest, got {interpolation!r}")
+    if not isinstance(size, int) or size == 0:
+        # Of no elements it is NaN.
+        widths = (*[(0, 0)] * place, (0, 1))
+        ordered = bind(pad_op, ordered, widths=widths, value=math.nan)
     if isinstance(size, int):
-        position: Any = q * (size - 1)
+        position: Any = q * (size - 1 if size else 0)
         below: Any = math.floor(position)
         nearest: Any = round(position)
     else:

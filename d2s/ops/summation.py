@@ -13,6 +13,7 @@ from d2s.ops.diagonals import diagonal
 from d2s.ops.products import matmul
 from d2s.ops.reduction import sum
 from d2s.ops.shape import broadcast_to, reshape, transpose
+from d2s.words import counted
 
 
 def einsum(equation: str, *operands: Tensor) -> Tensor:
@@ -54,7 +55,7 @@ def _parsed(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     left, arrow, result = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(tensors):
-        raise ShapeError(f"einsum {equation!r} is for {len(terms)} tensors, got {len(tensors)}")
+        raise ShapeError(f"einsum {equation!r} is for {counted(len(terms), 'tensor')}, got {len(tensors)}")
     unused = [letter for letter in string.ascii_letters if letter not in equation]
     dotted = [
         tensor.ndim - len(term.replace("...", "")) for term, tensor in zip(terms, tensors, strict=True) if "..." in term

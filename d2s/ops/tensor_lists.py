@@ -14,6 +14,7 @@ from d2s.errors import DTypeError, IndexOutOfRangeError
 from d2s.ops.annotations import Tensor, is_tensor
 from d2s.ops.creation import full
 from d2s.ops.promotion import tensor_or_number
+from d2s.words import counted
 
 
 def create_array(dtype: Any, initialized_list: Sequence[Tensor] | None = None) -> list[Tensor]:
@@ -49,7 +50,7 @@ def array_write(x: Tensor, i: Any, array: list[Tensor] | None = None) -> list[Te
     array = [] if array is None else array
     place = _place(i)
     if place > len(array) or place < 0:
-        raise IndexOutOfRangeError(f"array_write to place {place} of a list of {len(array)} tensors")
+        raise IndexOutOfRangeError(f"array_write to place {place} of a list of {counted(len(array), 'tensor')}")
     if place == len(array):
         array.append(x)
     else:
@@ -61,7 +62,7 @@ def array_read(array: list[Tensor], i: Any) -> Tensor:
     """The tensor in place `i` (an int, or an integer tensor of one element) of a list."""
     place = _place(i)
     if not 0 <= place < len(array):
-        raise IndexOutOfRangeError(f"array_read of place {place} of a list of {len(array)} tensors")
+        raise IndexOutOfRangeError(f"array_read of place {place} of a list of {counted(len(array), 'tensor')}")
     return array[place]
 
 

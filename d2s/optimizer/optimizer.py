@@ -9,11 +9,12 @@ import numpy as np
 
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import write_data
-from d2s.errors import ArgumentError, DTypeError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, KeyNameError, NotSupportedError, ShapeError, StateError
 from d2s.optimizer.groups import Array, Group, Update, groups_of
 from d2s.optimizer.lr import LRScheduler
 from d2s.optimizer.scratch import Scratch
 from d2s.optimizer.writing import target_of
+from d2s.words import counted
 
 
 class Optimizer:
@@ -80,7 +81,9 @@ class Optimizer:
             If an LRScheduler sets it.
         """
         if isinstance(self._learning_rate, LRScheduler):
-            raise RuntimeError("the learning rate of this optimizer is set by its LRScheduler")
+            raise StateError(
+                "the learning rate of this optimizer is set by its LRScheduler", kind="R02",
+                advice="Call step() of the scheduler, or set_lr_scheduler() of the optimizer.")
         _check_learning_rate(value)
         self._learning_rate = float(value)
 
@@ -133,7 +136,7 @@ class Optimizer:
 
     def _update(self, update: Update) -> None:
         """Write the new values of the parameter to the target, and change the slots in place."""
-        raise NotImplementedError
+        raise NotSupportedError(f"{type(self).__name__} does not define _update()", kind="N02")
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Set the gradients of all parameters to zero, or to None with ``set_to_zero=False``."""
@@ -232,7 +235,8 @@ class Optimizer:
             slots[place][slot] = array
         for place, found in enumerate(slots):
             if found and len(found) < len(self.slots):
-                raise KeyError(f"the state of parameter {place} lacks {sorted(set(self.slots) - set(found))}")
+                lacking = ", ".join(sorted(set(self.slots) - set(found)))
+                raise KeyNameError(f"the state of parameter {place} lacks {lacking}", kind="K02")
         if schedule is not None and isinstance(self._learning_rate, LRScheduler):
             self._learning_rate.set_state_dict(schedule)
         self._slots, self._steps = slots, steps
@@ -243,10 +247,9 @@ class Optimizer:
     def _parse(self, key: str) -> tuple[int, str]:
         place, _, slot = key.partition(".")
         if not place.isdigit() or int(place) >= len(self._parameters) or slot not in (*self.slots, "step"):
-            raise KeyError(
-                f"{type(self).__name__} with {len(self._parameters)} parameters has no state {key!r}; "
-                f"its slots are {', '.join((*self.slots, 'step'))}"
-            )
+            raise KeyNameError(
+                f"{type(self).__name__} with {counted(len(self._parameters), 'parameter')} has no state {key!r}; "
+                f"its slots are {', '.join((*self.slots, 'step'))}", kind="K02")
         return int(place), slot
 
 

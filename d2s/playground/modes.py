@@ -19,6 +19,7 @@ from d2s.nn.layer import Layer
 from d2s.playground.failures import failure_of
 from d2s.playground.inputs import Inputs
 from d2s.playground.target import Target
+from d2s.testing.observing import why_not_differentiated
 from d2s.watching.hooks import HookCall, watched_hooks
 
 _MAX_TEXT = 20_000
@@ -28,13 +29,17 @@ _CALL = compile("function(**arguments)", "<call>", "eval")
 
 @dataclass
 class Run:
-    """What one run gives: entries of name and value, calls of hooks, printed text, and the error that ended it."""
+    """What one run gives: entries of name and value, calls of hooks, printed text, and the error that ended it.
+
+    `was_differentiated` says whether backward was called on what the function returned.
+    """
 
     called: Any = None
     outputs: list[tuple[str, Any]] = field(default_factory=list)
     gradients: list[tuple[str, Any]] = field(default_factory=list)
     hooks: list[HookCall] = field(default_factory=list)
     printed: str = ""
+    was_differentiated: bool = False
     error: BaseException | None = None
 
     def shown(self, file: str) -> dict[str, Any]:
@@ -43,6 +48,7 @@ class Run:
             "outputs": [[name, _text(value)] for name, value in self.outputs],
             "gradients": [[name, _text(value)] for name, value in self.gradients],
             "hooks": [_hook_text(call) for call in self.hooks],
+            "differentiated": self.was_differentiated,
             "printed": self.printed[:_MAX_TEXT],
             "error": None if self.error is None else failure_of(self.error, file),
         }
@@ -62,7 +68,9 @@ def run_in(mode: str, target: Target, inputs: Inputs) -> Run:
             d2s.seed(0)
             result = eval(_CALL, {"function": run.called, "arguments": arguments})
             run.outputs = list(_parts("result", result))
-            _backward([value for _, value in run.outputs if _is_differentiable(value)])
+            roots = [value for _, value in run.outputs if _is_differentiable(value)]
+            run.was_differentiated = bool(roots)
+            _backward(roots)
             run.gradients = list(_gradients(arguments, run.called, names))
         except Exception as error:
             run.error = error
@@ -106,7 +114,8 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_differentiable(value: Any) -> bool:
-    return isinstance(value, Tensor) and not value.stop_gradient
+    """True for a tensor with a history that no backward inside of the function has used up."""
+    return isinstance(value, Tensor) and not value.stop_gradient and why_not_differentiated(value) is None
 
 
 def _backward(tensors: list[Tensor]) -> None:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from d2s.drawing.table import table
-from d2s.errors import ArgumentError, Location
+from d2s.errors import ArgumentError, Location, StateError
 from d2s.watching.operators import Ran, watched
+from d2s.words import counted
 
 _MODES = {False: "eager", True: "static"}
 
@@ -101,7 +102,7 @@ class Profiler:
             If it runs already.
         """
         if self._running is not None:
-            raise RuntimeError("this profiler is running already")
+            raise StateError("this profiler is running already", kind="R03")
         self.events.clear()
         self.steps.clear()
         self._running = contextlib.ExitStack()
@@ -112,7 +113,7 @@ class Profiler:
     def stop(self) -> None:
         """Watch no longer."""
         if self._running is None:
-            raise RuntimeError("this profiler is not running")
+            raise StateError("this profiler is not running", kind="R03")
         self.wall = time.perf_counter_ns() - self._origin
         _active.stack.remove(self)
         self._running.close()
@@ -194,7 +195,7 @@ class Profiler:
         head = ["ms", "%", "forward", "backward", "calls", *(["line", "source"] if by == "line" else ["operator"])]
         words = f"{milliseconds(self.wall)} ms, {milliseconds(spent)} ms of it in operators; the rest is Python and d2s"
         if self.steps:
-            words += f"; {len(self.steps)} steps of {milliseconds(sum(self.steps) // len(self.steps))} ms"
+            words += f"; {counted(len(self.steps), 'step')} of {milliseconds(sum(self.steps) // len(self.steps))} ms"
         left = len(totals) - top
         more = f"\n... and {left} more" if left > 0 else ""
         return f"{words}\n\n{table(head, rows, right=range(5))}{more}"
@@ -226,7 +227,7 @@ class Profiler:
             json.dump({"traceEvents": entries, "displayTimeUnit": "ms"}, file)
 
     def __repr__(self) -> str:
-        return f"<Profiler with {len(self.events)} events in {milliseconds(self.wall)} ms>"
+        return f"<Profiler with {counted(len(self.events), 'event')} in {milliseconds(self.wall)} ms>"
 
 
 class _Active(threading.local):

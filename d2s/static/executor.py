@@ -26,6 +26,7 @@ from d2s.static.passes.buffers import BufferPlan, plan_buffers
 from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.skeleton import Skeletons, leaves_one
 from d2s.static.whole_step import WholeStep, loss_of, whole_step
+from d2s.words import counted
 
 _numbers = itertools.count()
 
@@ -62,6 +63,14 @@ class Part:
 
     passes: list[PassReport]
     buffers: BufferPlan
+
+    @property
+    def size(self) -> str:
+        """How many operators it has, in words."""
+        if not self.passes:
+            return "no passes"
+        before, after = self.passes[0].before, self.passes[-1].after
+        return counted(before, "operator") + (f", {after} after all passes" if after != before else "")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,6 +13,7 @@ from d2s.static.backward_regions import Gradient
 from d2s.static.graph import GraphInterpreter, recorder_of
 from d2s.static.program import Operator, Program, Value
 from d2s.static.variable import Variable
+from d2s.words import counted
 
 
 def append_backward(
@@ -90,7 +91,7 @@ def gradients(
     seeds = [None] * len(targets) if target_gradients is None else _listed(target_gradients)
     if len(seeds) != len(targets):
         raise GradientError(
-            f"got {len(targets)} targets but {len(seeds)} target_gradients", user_location(),
+            f"got {counted(len(targets), 'target')} but {len(seeds)} target_gradients", user_location(),
             kind="G06",
         )
     for target, seed in zip(targets, seeds, strict=True):

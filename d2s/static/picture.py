@@ -36,6 +36,8 @@ class Picture:
         """An ``<svg>`` element."""
         return svg_of(self.graph)
 
+    _repr_svg_ = svg
+
     def dot(self) -> str:
         """DOT, for Graphviz."""
         return dot_of(self.graph)
@@ -150,7 +152,8 @@ class _Drawer:
 
     def place(self, operator: Operator) -> str:
         """Where an operator comes from, in brief."""
-        return place_of(operator).removeprefix(self._file)
+        # A return is noted where the function was called from.
+        return "" if operator.kind == "return" else place_of(operator).removeprefix(self._file)
 
     def edge(self, source: str, target: str, kind: str = "value") -> None:
         if (source, target, kind) not in self._edges:
@@ -212,7 +215,7 @@ class _Drawer:
         """An operator without blocks."""
         full = next(iter(self.printer.lines(operator)))
         title, lines = self.describe(operator)
-        place = place_of(operator)
+        place = "" if operator.kind == "return" else place_of(operator)
         full = f"{full}  # {place}" if place else full
         key = scope.node(_kind_of(operator), title, lines, self.place(operator), full)
         for position, value in enumerate(operator.reads()):

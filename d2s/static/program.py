@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.errors import Location
+from d2s.words import counted
 
 if TYPE_CHECKING:
     from d2s.static.picture import Picture
@@ -191,7 +192,7 @@ class Program:
         return text_of(self)
 
     def __repr__(self) -> str:
-        return f"<Program {self.name}: {len(self.block.operators)} operators>"
+        return f"<Program {self.name}: {counted(len(self.block.operators), 'operator')}>"
 
     def picture(self, backward: bool = True) -> Picture:
         """The Program as a picture: ``program.picture().svg()``, and ``.html()``, ``.mermaid()``, ``.dot()``.
@@ -208,6 +209,8 @@ class Program:
     def _repr_html_(self) -> str:
         """The picture, for notebooks."""
         return self.picture().svg()
+
+    _repr_svg_ = _repr_html_
 
 
 def walk_operators(block: Block) -> Iterator[Operator]:

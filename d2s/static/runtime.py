@@ -15,6 +15,7 @@ from d2s.core.interpreter import TensorBase, unwrap, wrap
 from d2s.core.spec import TensorSpec, spec_of
 from d2s.errors import ExecutionError, GradientError, HookError
 from d2s.static.numeric_errors import outside
+from d2s.words import counted
 
 
 class HookPoint(HookList):
@@ -171,7 +172,7 @@ def py_func(
     listed = list(results) if isinstance(results, list | tuple) else [results] if expected else []
     if len(listed) != len(expected):
         raise ExecutionError(
-            f"{name_of(function)} returned {len(listed)} results to py_func, expected {len(expected)}: "
+            f"{name_of(function)} returned {counted(len(listed), 'result')} to py_func, expected {len(expected)}: "
             f"{', '.join(name for name, _, _ in expected)}",
             kind="X02",
         )

@@ -17,6 +17,7 @@ from d2s.errors import Location, ProgramError
 from d2s.static.kinds import KINDS, Kind
 from d2s.static.program import Block, Operator, Program, Value, map_values, values_in, walk_operators
 from d2s.static.variable import dim_of
+from d2s.words import counted
 
 
 def verify(program: Program, after: str | None = None) -> None:
@@ -200,7 +201,7 @@ class _Verifier:
             self.carried(operator, body)
             self.aligned(operator, operator.inputs, test.inputs, "the loop starts from", "its test")
             if len(test.outputs) != 1:
-                raise self.fault(f"its test gives {len(test.outputs)} values, expected 1", operator)
+                raise self.fault(f"its test gives {counted(len(test.outputs), 'value')}, expected 1", operator)
         elif operator.kind == "reversed_turns":
             self.carried(operator, operator.blocks[0])
 
@@ -214,7 +215,7 @@ class _Verifier:
     ) -> None:
         """Check that values can stand for each other, one by one; None stands for a gradient that is absent."""
         if len(given) != len(taken):
-            raise self.fault(f"{giver} {len(given)} values, {taker} takes {len(taken)}", operator)
+            raise self.fault(f"{giver} {counted(len(given), 'value')}, {taker} takes {len(taken)}", operator)
         for one, other in zip(given, taken, strict=True):
             if one.is_constant and one.constant is None:
                 continue
@@ -251,7 +252,7 @@ class _Verifier:
             raise self.fault(f"its inputs do not fit: {error}", operator) from error
         expected = specs if isinstance(specs, tuple) else (specs,)
         if isinstance(specs, tuple) is not operator.several or len(expected) != len(operator.outputs):
-            raise self.fault(f"it has {len(operator.outputs)} outputs, expected {len(expected)}", operator)
+            raise self.fault(f"it has {counted(len(operator.outputs), 'output')}, expected {len(expected)}", operator)
         for value, spec in zip(operator.outputs, expected, strict=True):
             if not _agree(value.spec, spec):
                 raise self.fault(f"{value.name} is {value.spec}, but infer says {spec}", operator)
@@ -281,7 +282,7 @@ class _Verifier:
             if name not in operator.attrs:
                 raise self.fault(f"the attribute {name} is missing", operator)
         if len(operator.blocks) != kind.blocks:
-            raise self.fault(f"it has {len(operator.blocks)} blocks, expected {kind.blocks}", operator)
+            raise self.fault(f"it has {counted(len(operator.blocks), 'block')}, expected {kind.blocks}", operator)
         inside = any(inner.effect for block in operator.blocks for inner in walk_operators(block))
         if (kind.effect or inside) and not operator.effect:
             raise self.fault("it has effects, but carries no effect flag", operator)

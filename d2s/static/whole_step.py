@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from d2s.core.op import OP_TABLE
+from d2s.errors import Location
 from d2s.static.backward import BackwardPlan
 from d2s.static.program import Block, Names, Operator, Program, Value, all_values, map_values, values_in, walk_operators
 
@@ -94,7 +95,7 @@ def whole_step(program: Program, edges: Sequence[Value], plan: BackwardPlan) -> 
     seed = Value(
         f"{loss.name}@GRAD", loss.spec, constant=np.ones(loss.spec.shape, loss.spec.dtype),
         is_constant=True)
-    inlined = _Inlined(program, edges, plan, seed, program.operators[:place])
+    inlined = _Inlined(program, edges, plan, seed, place)
     operators = [*program.operators[:place], *inlined.operators(), *program.operators[place + 1 :]]
     whole = Program(program.name, Block(program.inputs, operators, ()))
     return WholeStep(whole, plan, conditional)
@@ -104,9 +105,10 @@ class _Inlined:
     """The operators of a backward Program as operators of the Program that it was derived from."""
 
     def __init__(
-        self, program: Program, edges: Sequence[Value], plan: BackwardPlan, seed: Value, before: list[Operator],
+        self, program: Program, edges: Sequence[Value], plan: BackwardPlan, seed: Value, place: int,
     ) -> None:
         self.plan = plan
+        self.call = program.operators[place].location
         self.edges = edges
         self.names = Names()
         for value in all_values(program):
@@ -120,7 +122,8 @@ class _Inlined:
              if operator.kind == "accumulate" and not operator.attrs["certain"]}
         self.sums: dict[int, Value] = {}
         # Whether code that is not generated can have run since the beginning.
-        self.seen = any(operator.kind == "python" and operator.effect for operator in _inside(before))
+        before = _inside(program.operators[:place])
+        self.seen = any(operator.kind == "python" and operator.effect for operator in before)
 
     def operators(self) -> list[Operator]:
         """The operators, with a sum for each edge."""
@@ -163,11 +166,11 @@ class _Inlined:
         elif kind == "call_hooks":
             given, point = map(self.value, operator.inputs)
             yield Operator("hooked", (given, point), (self.defined(operator.outputs[0]),), {}, effect=True,
-                           location=operator.location)
+                           location=_of_gradient(operator.location))
             self.seen = True
         elif kind == "check_input":
             if self.seen:
-                yield Operator(kind, (), (), dict(attrs), effect=True, location=operator.location)
+                yield Operator(kind, (), (), dict(attrs), effect=True, location=_of_gradient(operator.location))
         else:
             yield self.copy(operator)
 
@@ -184,13 +187,13 @@ class _Inlined:
             blocks.append(Block(given, inner, tuple(map(self.value, block.outputs))))
         outputs = tuple(map(self.defined, operator.outputs))
         return Operator(operator.kind, inputs, outputs, attrs, operator.op, operator.effect, tuple(blocks),
-                        operator.location, operator.record, operator.several)
+                        _of_gradient(operator.location), operator.record, operator.several)
 
     def accumulate(self, edge: int, value: Value, operator: Operator) -> Iterator[Operator]:
         """Add one contribution to the sum of an edge."""
         if edge in self.nested:
             attrs = {"edge": edge, "certain": operator.attrs["certain"]}
-            yield Operator("add_to_sum", (value,), (), attrs, effect=True, location=operator.location)
+            yield Operator("add_to_sum", (value,), (), attrs, effect=True, location=_of_gradient(operator.location))
             return
         before = self.sums.get(edge)
         if before is None:
@@ -198,13 +201,18 @@ class _Inlined:
             return
         name = self.names.fresh(f"{operator.attrs['name']}@GRAD")
         total = self.sums[edge] = Value(name, value.spec)
-        yield Operator("add", (before, value), (total,), {}, OP_TABLE["add"], location=operator.location)
+        yield Operator("add", (before, value), (total,), {}, OP_TABLE["add"], location=_of_gradient(operator.location))
 
     def finish(self, edge: int, value: Value | None) -> Operator:
         """The gradient of a leaf is complete."""
         self.seen = True
         name = self.edges[edge].name
-        return Operator("finish", () if value is None else (value,), (), {"edge": edge, "name": name}, effect=True)
+        return Operator("finish", () if value is None else (value,), (), {"edge": edge, "name": name}, effect=True,
+                        location=_of_gradient(self.call))
+
+
+def _of_gradient(location: Location | None) -> Location | None:
+    return None if location is None else dataclasses.replace(location, of_gradient=True)
 
 
 def _inside(operators: list[Operator]) -> Iterator[Operator]:

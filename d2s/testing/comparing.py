@@ -11,6 +11,7 @@ import numpy as np
 from d2s.errors import Location
 from d2s.testing.observing import Observation, Seen
 from d2s.watching.hooks import HookCall
+from d2s.words import counted
 
 _SHOWN = 8
 _MISSING = Seen("nothing")
@@ -35,6 +36,11 @@ class Difference:
         Of arrays: where they differ first, and how much.
     place : Location or None
         The user's line that the difference itself points to, if it does.
+    is_refusal : bool
+        True if static mode says that the function cannot become a graph.
+    has_same_values : bool
+        True if arrays are equal, and differ in what else is noted of them: which tensor it is, whether it requires a
+        gradient.
     """
 
     sort: str
@@ -44,6 +50,8 @@ class Difference:
     path: str = ""
     detail: str = ""
     place: Location | None = None
+    is_refusal: bool = False
+    has_same_values: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,15 +90,20 @@ def differences(eager: Observation, static: Observation, tolerance: Tolerance, h
         raised = eager.raised or static.raised
         assert raised is not None
         what = "the error" if eager.raised and static.raised else "an error that only one mode raises"
-        if static.raised is not None and static.raised.is_refusal:
+        is_refusal = static.raised is not None and static.raised.is_refusal
+        if static.raised is not None and is_refusal:
             what, raised = "static mode refuses this: it cannot become a graph", static.raised
         yield Difference(
-            "error", what, str(eager.raised or "no error"), str(static.raised or "no error"), place=raised.place)
+            "error", what, str(eager.raised or "no error"), str(static.raised or "no error"), place=raised.place,
+            detail=raised.advice, is_refusal=is_refusal)
     if hooks:
         yield from _hooks(eager.hooks, static.hooks, tolerance)
     yield from _texts("printed", "printed line", eager.printed, static.printed)
-    yield from _texts(
-        "warnings", "warning", [(text, None) for text in eager.warned], [(text, None) for text in static.warned])
+    yield from _texts("warnings", "warning", eager.warned, static.warned)
+    if eager.left_out != static.left_out:
+        yield Difference(
+            "gradient", "whether backward can be called on what is returned",
+            "; ".join(eager.left_out) or "yes", "; ".join(static.left_out) or "yes")
     for sort, phrase, ours, theirs in (
         ("output", "{}", eager.outputs, static.outputs),
         ("gradient", "gradient of {}", eager.gradients, static.gradients),
@@ -120,10 +133,9 @@ def _same(one: Seen, other: Seen, tolerance: Tolerance) -> bool:
 
 def _arrays(sort: str, what: str, path: str, one: Seen, other: Seen, tolerance: Tolerance) -> Difference:
     a, b = one.value, other.value
-    detail = ""
-    if a.shape == b.shape and a.dtype == b.dtype and not tolerance.admits(a, b):
-        detail = how_far(a, b, tolerance)
-    return Difference(sort, what, shown(one, other), shown(other, one), path, detail)
+    is_same = tolerance.admits(a, b)
+    detail = how_far(a, b, tolerance) if a.shape == b.shape and a.dtype == b.dtype and not is_same else ""
+    return Difference(sort, what, shown(one, other), shown(other, one), path, detail, has_same_values=is_same)
 
 
 def how_far(a: np.ndarray, b: np.ndarray, tolerance: Tolerance) -> str:
@@ -136,7 +148,7 @@ def how_far(a: np.ndarray, b: np.ndarray, tolerance: Tolerance) -> str:
     at = f" at {list(first)}" if first else ""
     text = f"first difference{at}: {a[first].item()!r} in eager mode, {b[first].item()!r} in static mode"
     if len(flat) > 1 or a.size > 1:
-        text += f"; {len(flat)} of {a.size} elements differ"
+        text += f"; {len(flat)} of {counted(a.size, 'element')} {'differs' if len(flat) == 1 else 'differ'}"
     if a.dtype.kind in "fc":
         with np.errstate(all="ignore"):
             apart = max(abs(complex(a[index]) - complex(b[index])) for index in flat)
@@ -147,7 +159,7 @@ def how_far(a: np.ndarray, b: np.ndarray, tolerance: Tolerance) -> str:
 def shown(one: Seen, beside: Seen | None = None) -> str:
     """A value in one line."""
     if not one.is_array:
-        return f"{one.value}"
+        return f"{one.value} ({one.note})" if one.note else f"{one.value}"
     text = array_text(one.value)
     if beside is None or not beside.is_array or beside.value.dtype != one.value.dtype or (
             beside.value.shape != one.value.shape):

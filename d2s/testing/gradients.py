@@ -13,13 +13,14 @@ import numpy as np
 from d2s.autograd import grad
 from d2s.core.op import OP_TABLE
 from d2s.eager.tensor import Tensor
-from d2s.errors import DTypeError, Location
+from d2s.errors import ArgumentError, DTypeError, GradientError, Location
 from d2s.jit import StaticFunction, to_static
 from d2s.nn.layer import Layer
 from d2s.ops.random import generator
 from d2s.progress import progress
-from d2s.testing.observing import tensors_in
+from d2s.testing.observing import CALLS_BACKWARD, tensors_in, why_not_differentiated
 from d2s.testing.reach import parameter_names
+from d2s.watching.hooks import HookCall, watched_hooks
 from d2s.watching.operators import Ran, watched
 
 Function = Callable[..., list[Tensor]]
@@ -58,16 +59,18 @@ class _Wrong:
 
 
 @dataclass(frozen=True)
-class _Settings:
-    rtol: float
-    atol: float
-    eps: float
-    elements: int
+class Settings:
+    """How gradients are compared: see `check_grads`."""
+
+    rtol: float = 1e-4
+    atol: float = 1e-6
+    eps: float = 1e-5
+    elements: int = 64
 
 
 def check_grads(
     f: Any, *inputs: Any, order: int = 2, rtol: float = 1e-4, atol: float = 1e-6, eps: float = 1e-5,
-    elements: int = 64, modes: Sequence[str] = ("eager", "static"),
+    elements: int = 64, modes: Sequence[str] = ("eager", "static"), hooks: bool = True,
 ) -> None:
     """
     Assert that the gradients of a function are right, by differences of its values, in both modes.
@@ -91,16 +94,27 @@ def check_grads(
         At most so many elements of each input are tried, spread evenly.
     modes : sequence of str
         "eager", "static".
+    hooks : bool
+        False: hooks are called, but what they return is not used.  So all else can be checked where hooks change
+        gradients on purpose.
 
     Raises
     ------
     WrongGradient
         An AssertionError.  It names the input, the element, both numbers and, if it can be told, the op whose gradient
-        rule is at fault, with the line that calls it.
+        rule is at fault, with the line that calls it, or the hooks that change the gradient.
     DTypeError
         If `f` computes in less than float64 by itself, or there is nothing to differentiate.
+    GradientError
+        If `f` calls backward itself, so that what it returns cannot be differentiated.
     """
-    settings = _Settings(rtol, atol, eps, elements)
+    compare_gradients(f, inputs, Settings(rtol, atol, eps, elements), order, modes, hooks)
+
+
+def compare_gradients(
+    f: Any, inputs: tuple[Any, ...], settings: Settings, order: int, modes: Sequence[str], hooks: bool
+) -> list[HookCall]:
+    """The same; the calls of hooks that gave another gradient, the first of each hook."""
     original = f.dygraph_function if isinstance(f, StaticFunction) else f
     names = parameter_names(original, len(inputs))
     if isinstance(original, Layer):
@@ -111,15 +125,32 @@ def check_grads(
                    if not parameter.stop_gradient}
     if not leaves:
         raise DTypeError("check_grads needs a floating point tensor among the inputs")
+    changes: dict[str, HookCall] = {}
+
+    def note(call: HookCall) -> None:
+        if call.result is not None and call.given is not None and not np.array_equal(call.result, call.given):
+            changes.setdefault(call.name, call)
+
     for mode in modes:
         if mode not in ("eager", "static"):
-            raise ValueError(f"modes are 'eager' and 'static', got {mode!r}")
-        called = _called(original, mode)
-        wrong = _first_wrong(_from_state(lambda called=called: called(*args)), leaves, order, settings)  # type: ignore[misc]
-        if wrong is not None:
-            is_of_static_mode = mode == "static" and "eager" in modes
-            fault = None if is_of_static_mode else _op_at_fault(original, args, order, settings)
-            raise _error(original, mode, wrong, fault, is_of_static_mode)
+            raise ArgumentError(f"modes are 'eager' and 'static', got {mode!r}")
+        call = _from_state(_call_of(original, mode, args))
+        with watched_hooks(note, hooks):
+            wrong = _first_wrong(call, leaves, order, settings)
+        if wrong is None:
+            continue
+        with watched_hooks(note, False):
+            if changes and _first_wrong(call, leaves, order, settings) is None:
+                raise _changed_by_hooks(mode, wrong, list(changes.values()))
+        is_of_static_mode = mode == "static" and "eager" in modes
+        fault = None if is_of_static_mode else _op_at_fault(original, args, order, settings)
+        raise _error(original, mode, wrong, fault, is_of_static_mode)
+    return list(changes.values())
+
+
+def _call_of(original: Any, mode: str, args: list[Any]) -> Callable[[], Any]:
+    called = _called(original, mode)
+    return lambda: called(*args)
 
 
 def _called(original: Any, mode: str) -> Callable[..., Any]:
@@ -150,6 +181,10 @@ def _from_state(call: Callable[[], Any]) -> Callable[[], list[Tensor]]:
     def again() -> list[Tensor]:
         generator().bit_generator.state = state
         found = [tensor for tensor in tensors_in(call()) if tensor.dtype.kind == "f"]
+        if any(why_not_differentiated(tensor) == CALLS_BACKWARD for tensor in found):
+            raise GradientError(
+                f"{CALLS_BACKWARD}: check_grads cannot differentiate what it returns", kind="G14",
+                advice="Check the function that computes the loss, without its backward.")
         narrow = [tensor.dtype.name for tensor in found if tensor.dtype != np.float64]
         if narrow:
             raise DTypeError(
@@ -161,7 +196,7 @@ def _from_state(call: Callable[[], Any]) -> Callable[[], list[Tensor]]:
 
 
 def _first_wrong(
-    call: Callable[[], list[Tensor]], leaves: dict[str, Tensor], order: int, settings: _Settings, depth: int = 1
+    call: Callable[[], list[Tensor]], leaves: dict[str, Tensor], order: int, settings: Settings, depth: int = 1
 ) -> _Wrong | None:
     """Compare the gradients of what `call` gives with differences, then in turn those of the gradients."""
     weights = [_weights(tensor.data) for tensor in call()]
@@ -214,7 +249,7 @@ def _difference(total: Callable[[], float], leaf: Tensor, index: tuple[int, ...]
     return (sides[0] - sides[1]) / (2 * eps)
 
 
-def _op_at_fault(original: Any, args: list[Any], order: int, settings: _Settings) -> Ran | None:
+def _op_at_fault(original: Any, args: list[Any], order: int, settings: Settings) -> Ran | None:
     """The first op of an eager run whose own gradient is wrong."""
     ran: list[Ran] = []
     with watched(ran.append):
@@ -239,23 +274,36 @@ def _op_at_fault(original: Any, args: list[Any], order: int, settings: _Settings
     return None
 
 
+def _numbers(wrong: _Wrong) -> tuple[str, str, list[str]]:
+    """Which gradient, of what, and what both sides give."""
+    what = "gradient" if wrong.order == 1 else f"gradient of order {wrong.order}"
+    at = f" at {list(wrong.index)}" if wrong.index else ""
+    return what, f"{wrong.name}{at}", [
+        f"  backward gives     {wrong.analytic!r}", f"  differences give   {wrong.numeric!r}"]
+
+
+def _changed_by_hooks(mode: str, wrong: _Wrong, changes: list[HookCall]) -> WrongGradient:
+    what, name, numbers = _numbers(wrong)
+    place = changes[0].place
+    lines = [f"hooks change the {what} with respect to {name}, in {mode} mode", *numbers, "",
+             "without what they return the gradients are right (hooks=False checks that); the hooks are"]
+    for change in changes:
+        lines += [f"  {change.name}" if change.place is None else change.place.excerpt()]
+    return WrongGradient("\n".join(lines), wrong.order, None, place)
+
+
 def _error(original: Any, mode: str, wrong: _Wrong, fault: Ran | None, is_of_static_mode: bool) -> WrongGradient:
     plain = type(original).forward if isinstance(original, Layer) else inspect.unwrap(original)
     code = getattr(plain, "__code__", None)
     location = None if code is None else Location(code.co_filename, code.co_firstlineno)
-    what = "gradient" if wrong.order == 1 else f"gradient of order {wrong.order}"
-    at = f" at {list(wrong.index)}" if wrong.index else ""
-    lines = [
-        f"the {what} with respect to {wrong.name}{at} is wrong in {mode} mode",
-        f"  backward gives     {wrong.analytic!r}",
-        f"  differences give   {wrong.numeric!r}",
-    ]
+    what, name, numbers = _numbers(wrong)
+    lines = [f"the {what} with respect to {name} is wrong in {mode} mode", *numbers]
     if fault is not None and fault.location is not None:
         location = fault.location
         lines += ["", f"the gradient rule of the op {fault.kind} is wrong; it is called at", location.excerpt()]
     else:
         lines += ["", "in eager mode it is right: assert_same_in_both_modes names the operator; the function is at"
                   if is_of_static_mode else
-                  "the gradient rules of all ops are right: look at hooks, detach(), PyLayer and kinks in"]
+                  "the gradient rules of all ops are right: look at detach(), PyLayer and kinks in"]
         lines += [location.excerpt()] if location is not None else []
     return WrongGradient("\n".join(lines), wrong.order, None if fault is None else fault.kind, location)

@@ -5,89 +5,194 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from d2s.core.interpreter import TensorBase, unwrap
 from d2s.errors import Location
 from d2s.testing.comparing import Tolerance
 from d2s.testing.reach import is_users_file
 from d2s.watching.operators import Ran
 from d2s.watching.places import GENERATED, source_of
 
+Arrays = tuple[np.ndarray[Any, Any], ...]
 Key = tuple[bool, str, str, int]
 
 
 @dataclass(frozen=True)
 class Parting:
-    """The first operator at which the modes part, with what it gave in each (None: it did not run)."""
+    """
+    The first operator at which the modes part, with what it gave in each (None: it did not run) and what it read.
+
+    `is_late`: during backward, in a hook too.  `is_guess`: no value is another one, but an operator has run in one mode
+    only, or more often; passes do that too.
+    """
 
     kind: str
     backward: bool
     location: Location
     eager: np.ndarray[Any, Any] | None
     static: np.ndarray[Any, Any] | None
+    read: tuple[Arrays, Arrays] = ((), ())
+    is_guess: bool = False
+    is_late: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """An operator that has run: copies of what it read and gave, and the arrays themselves, to tell who made what."""
+
+    key: Key
+    location: Location
+    is_late: bool
+    read: Arrays
+    gave: Arrays
+    own_read: Arrays
+    own_gave: Arrays
+
+    def parting(
+        self, eager: np.ndarray[Any, Any] | None, static: np.ndarray[Any, Any] | None,
+        read: tuple[Arrays, Arrays] = ((), ()),
+    ) -> Parting:
+        """This operator as the one at which the modes part."""
+        return Parting(self.key[1], self.key[0], self.location, eager, static, read, is_late=self.is_late)
+
+    def gives_what(self, others: list[Entry], tolerance: Tolerance) -> bool:
+        """True if one of the others has given the same."""
+        return any(
+            all(tolerance.admits(a, b) for a, b in zip(self.gave, other.gave, strict=False)) for other in others)
+
+    def guess(self, eager: np.ndarray[Any, Any] | None, static: np.ndarray[Any, Any] | None) -> Parting:
+        """The same, if nothing better is known."""
+        return replace(self.parting(eager, static), is_guess=True)
 
 
 class Record:
-    """The operators that have run in one call, with copies of what they gave."""
+    """The operators that have run in one call."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[Key, Location, tuple[np.ndarray[Any, Any], ...]]] = []
+        self.entries: list[Entry] = []
 
     def note(self, ran: Ran) -> None:
         """To be called for each."""
         if ran.values and ran.location is not None:
             kind = "add" if ran.kind == "add_present" else ran.kind
             key = (ran.backward, kind, ran.location.file, ran.location.line)
-            self.entries.append((key, ran.location, tuple(value.copy() for value in ran.values)))
+            read = tuple(_arrays_in(ran.arguments))
+            is_late = ran.backward or ran.in_hook
+            self.entries.append(Entry(key, ran.location, is_late, _copies(read), _copies(ran.values), read, ran.values))
 
-    def by_key(self) -> dict[Key, list[tuple[np.ndarray[Any, Any], ...]]]:
-        found: dict[Key, list[tuple[np.ndarray[Any, Any], ...]]] = {}
-        for key, _, values in self.entries:
-            found.setdefault(key, []).append(values)
+    def by_key(self) -> dict[Key, list[Entry]]:
+        """The entries by kind and line."""
+        found: dict[Key, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.key, []).append(entry)
         return found
 
 
-def first_parting(eager: Record, static: Record, tolerance: Tolerance) -> Parting | None:
+def _arrays_in(tree: Any) -> Iterator[np.ndarray[Any, Any]]:
+    if isinstance(tree, TensorBase):
+        yield unwrap(tree)
+    elif isinstance(tree, np.ndarray):
+        yield tree
+    elif isinstance(tree, tuple | list):
+        for part in tree:
+            yield from _arrays_in(part)
+
+
+def _copies(arrays: Arrays) -> Arrays:
+    return tuple(array.copy() for array in arrays)
+
+
+def first_parting(eager: Record, static: Record, tolerance: Tolerance, is_of_values: bool = True) -> Parting | None:
     """
     The first operator that gives another value, in the order of eager mode.
 
-    Operators are matched by kind, line and how often they have run.  If each mode has run lines that the other has
-    not, they went different ways, and the first such line counts too; so it does if no value differs.  Last comes what
-    one mode has run more often.
+    Operators are matched by kind and line, in any order: passes move them.  Of one that gives another value because
+    only one mode runs an operator before it (a cast, say), that operator is the first.  If each mode has run lines that
+    the other has not, they went different ways, and the first such line counts too; so it does if no value differs.
+    Then comes what one mode has run more often, and last, if it is values that differ (`is_of_values`), an operator
+    that only one mode has run.
     """
     ours, theirs = eager.by_key(), static.by_key()
     went = _lines(eager) - _lines(static)
     parted = bool(went) and bool(_lines(static) - _lines(eager))
     skipped: Parting | None = None
     counts: dict[Key, int] = {}
-    for key, location, values in eager.entries:
+    for entry in eager.entries:
+        key = entry.key
         number = counts.get(key, 0)
         counts[key] = number + 1
         if key[2:] in went and not key[0]:
-            skipped = skipped or Parting(key[1], key[0], location, values[0], None)
+            skipped = skipped or entry.guess(entry.gave[0], None)
             if parted:
-                return skipped
-        # Where one mode needs fewer steps, as in sums of gradients, one cannot say which step is which.
-        if len(ours[key]) == len(theirs.get(key, ())):
-            for one, other in zip(values, theirs[key][number], strict=False):
-                if not tolerance.admits(one, other):
-                    return Parting(key[1], key[0], location, one, other)
+                return entry.parting(entry.gave[0], None)
+        others = theirs.get(key, [])
+        # Where one mode needs fewer steps, as in sums of gradients, one cannot say which step is which; forward each of
+        # them gives what some other gave (equal ones are merged), unless a loop went another way.
+        if others and (len(ours[key]) == len(others) or not key[0]) and not entry.gives_what(others, tolerance):
+            other = others[min(number, len(others) - 1)]
+            a, b = next((pair for pair in zip(entry.gave, other.gave, strict=False) if not tolerance.admits(*pair)),
+                        (entry.gave[0], other.gave[0]))
+            return (_only_before(entry, other, eager, static, tolerance)
+                    or _turn_before(other, ours, static, tolerance)
+                    or entry.parting(a, b, (entry.read, other.read)))
     if skipped is not None:
         return skipped
-    for key, location, _ in static.entries:
-        # What static mode has run more or less often.
-        if key in ours and len(ours[key]) != len(theirs[key]):
-            return Parting(key[1], key[0], location, ours[key][-1][0], theirs[key][-1][0])
+    for entry in static.entries:
+        # What static mode has run more or less often, if it is not what eager mode has computed elsewhere.
+        if entry.key in ours and len(ours[entry.key]) != len(theirs[entry.key]) and not entry.gives_what(
+                eager.entries, tolerance):
+            return entry.guess(ours[entry.key][-1].gave[0], entry.gave[0])
+    return _last_of_one_mode(eager, static, tolerance) if is_of_values else None
+
+
+def _only_before(
+    ours: Entry, theirs: Entry, eager: Record, static: Record, tolerance: Tolerance
+) -> Parting | None:
+    """Of an operator that gives something else in each mode: the operator of one mode only that it has a value from."""
+    for mine, own, other in ((ours, eager, static), (theirs, static, eager)):
+        read_there = (theirs if mine is ours else ours).read
+        keys = other.by_key()
+        for value, array in zip(mine.read, mine.own_read, strict=True):
+            if any(tolerance.admits(value, there) for there in read_there):
+                continue
+            maker = next((e for e in own.entries if any(array is given for given in e.own_gave)), None)
+            if maker is not None and maker.key not in keys:
+                return maker.parting(*((value, None) if mine is ours else (None, value)))
+    return None
+
+
+def _turn_before(entry: Entry, ours: dict[Key, list[Entry]], static: Record, tolerance: Tolerance) -> Parting | None:
+    """What static mode ran more often to make what `entry` reads, with a value that eager mode does not have."""
+    counts = static.by_key()
+    for before in static.entries[: static.entries.index(entry)]:
+        others = ours.get(before.key, [])
+        is_read = any(given is array for given in before.own_gave for array in entry.own_read)
+        if is_read and 0 < len(others) < len(counts[before.key]) and not before.gives_what(others, tolerance):
+            return before.parting(others[-1].gave[0], before.gave[0])
+    return None
+
+
+def _last_of_one_mode(eager: Record, static: Record, tolerance: Tolerance) -> Parting | None:
+    """The last operator, run forward, that only one mode has run, and whose value the other mode does not have."""
+    for own, other in ((eager, static), (static, eager)):
+        keys = other.by_key()
+        for entry in reversed(own.entries):
+            value = entry.gave[0]
+            if not entry.key[0] and entry.key not in keys and not any(
+                    tolerance.admits(value, there)
+                    for found in other.entries if not found.key[0] for there in found.gave):
+                return entry.guess(*((value, None) if own is eager else (None, value)))
     return None
 
 
 def _lines(record: Record) -> set[tuple[str, int]]:
     """The lines of which something has run forward."""
-    return {key[2:] for key, _, _ in record.entries if not key[0]}
+    return {entry.key[2:] for entry in record.entries if not entry.key[0]}
 
 
 @contextmanager
@@ -100,11 +205,13 @@ def writes_to(look: Callable[[], Any], found: list[tuple[Location, Any]]) -> Ite
     last = [look()]
 
     def check(place: Location | None) -> None:
+        if place is None:
+            # A function begins: what has changed before belongs to the line that calls it.
+            return
         now = look()
         if now != last[0]:
             last[0] = now
-            if place is not None:
-                found.append((place, now))
+            found.append((place, now))
 
     def called(frame: FrameType, event: str, argument: Any) -> Any:
         is_generated = frame.f_code.co_filename.startswith(GENERATED)
@@ -124,9 +231,31 @@ def writes_to(look: Callable[[], Any], found: list[tuple[Location, Any]]) -> Ite
 
         return follow
 
-    tracing = sys.gettrace()
+    with _traced(called):
+        yield
+
+
+@contextmanager
+def returns_of(code: Any, found: list[Location]) -> Iterator[None]:
+    """Append to `found` the lines at which functions with this code return."""
+
+    def called(frame: FrameType, event: str, argument: Any) -> Any:
+        return follow if frame.f_code is code else None
+
+    def follow(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "return":
+            found.append(Location(frame.f_code.co_filename, frame.f_lineno))
+        return follow
+
+    with _traced(called):
+        yield
+
+
+@contextmanager
+def _traced(called: Callable[[FrameType, str, Any], Any]) -> Iterator[None]:
+    before = sys.gettrace()
     sys.settrace(called)
     try:
         yield
     finally:
-        sys.settrace(tracing)
+        sys.settrace(before)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import re
+import sys
 import traceback
 import types
 import warnings
@@ -17,11 +19,17 @@ import numpy as np
 
 from d2s.autograd import backward
 from d2s.eager.tensor import Tensor
+from d2s.eager.walk import obstacle
 from d2s.errors import D2SError, Location, user_frame, user_location
 from d2s.jit import StaticFunction
 from d2s.testing.reach import MOST_PARTS, Reach, is_closed, parts_of
 from d2s.watching.hooks import HookCall, watched_hooks
 from d2s.watching.places import source_of
+
+# What a function does whose result has been used up.
+CALLS_BACKWARD = "the function calls backward itself"
+# A note of tensors.
+REQUIRES = "requires a gradient"
 
 
 @dataclass(frozen=True)
@@ -38,12 +46,14 @@ class Seen:
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception: class, words, where in the user's source, and the classes of its causes."""
+    """An exception: class, words, where in the user's source, the classes of its causes; of d2s, its id and advice."""
 
     kind: str
     words: str
     place: Location | None = field(compare=False)
     causes: tuple[str, ...] = ()
+    id: str = ""
+    advice: str = field(default="", compare=False)
 
     @property
     def is_refusal(self) -> bool:
@@ -51,7 +61,8 @@ class Raised:
         return self.kind in ("UnsupportedSyntaxError", "TracingError")
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.words}" if self.words else self.kind
+        id = f" [{self.id}]" if self.id else ""
+        return f"{self.kind}: {self.words}{id}" if self.words else self.kind
 
 
 @dataclass
@@ -66,7 +77,10 @@ class Observation:
     hooks : list of HookCall
     printed : list of (text, Location or None)
         The lines that were printed, and where in the user's source.
-    warned : list of str
+    warned : list of (text, Location or None)
+        In the same way.
+    left_out : list of str
+        Why backward was not called on some of the returned tensors.
     raised : Raised or None
     """
 
@@ -75,7 +89,8 @@ class Observation:
     state: dict[str, Seen] = field(default_factory=dict)
     hooks: list[HookCall] = field(default_factory=list)
     printed: list[tuple[str, Location | None]] = field(default_factory=list)
-    warned: list[str] = field(default_factory=list)
+    warned: list[tuple[str, Location | None]] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     raised: Raised | None = None
 
 
@@ -126,30 +141,68 @@ def observe(
     """
     seen = Observation()
     printed = _Printed()
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        with contextlib.redirect_stdout(printed), watched_hooks(seen.hooks.append), around():
-            try:
-                result = function(*args)
-                seen.outputs = dict(_describe("the output", result, _objects_by_path(reach)))
-                if grads:
-                    differentiate(result)
-                    seen.gradients.update(_gradients(("the output", part) for part in tensors_in(result)))
-            except Exception as error:
-                seen.raised = _raised(error)
+    with (
+        contextlib.redirect_stdout(printed), _all_warnings(seen.warned), watched_hooks(seen.hooks.append), around()
+    ):
+        try:
+            result = function(*args)
+            seen.outputs = dict(_describe("the output", result, _objects_by_path(reach)))
+            if grads:
+                seen.left_out = differentiate(result)
+                seen.gradients.update(_gradients(("the output", part) for part in tensors_in(result)))
+            if inspect.iscoroutine(result):
+                # Nobody will await it.
+                result.close()
+        except Exception as error:
+            seen.raised = _raised(error)
     seen.printed = printed.lines()
-    seen.warned = [f"{warning.category.__name__}: {warning.message}" for warning in warned]
     seen.gradients.update(_gradients(reach.objects()))
     seen.state = state_of(reach)
     return seen
 
 
-def differentiate(result: Any) -> None:
-    """Backward from every tensor in `result` that has a history; each element gets a gradient of its own."""
+@contextlib.contextmanager
+def _all_warnings(found: list[tuple[str, Location | None]]) -> Iterator[None]:
+    """Append every warning to `found`, in place of showing it, with the user's line that it comes from."""
+
+    def note(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        frame: types.FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename == warnings.__file__:
+            frame = frame.f_back
+        found.append((f"{category.__name__}: {message}", user_location(frame)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = note  # type: ignore[assignment]
+        yield
+
+
+def differentiate(result: Any) -> list[str]:
+    """
+    Backward from every tensor in `result` that has a history; each element gets a gradient of its own.
+
+    A tensor is left out if the function has called backward on its graph, or has written to what the gradient needs.
+
+    Returns
+    -------
+    list of str
+        Why tensors were left out.
+    """
     roots = list({id(t): t for t in tensors_in(result) if not t.stop_gradient and not t.is_leaf}.values())
-    if roots:
-        backward(roots, [Tensor(np.arange(1, t.size + 1).astype(t.dtype).reshape(t.shape) / t.dtype.type(2))
-                         for t in roots])
+    reasons = [why_not_differentiated(root) for root in roots]
+    free = [root for root, reason in zip(roots, reasons, strict=True) if reason is None]
+    if free:
+        backward(free, [Tensor(np.arange(1, t.size + 1).astype(t.dtype).reshape(t.shape) / t.dtype.type(2))
+                        for t in free])
+    return [reason for reason in reasons if reason is not None]
+
+
+def why_not_differentiated(tensor: Tensor) -> str | None:
+    """Why backward from a tensor is not possible, in words; None if it is."""
+    error = obstacle(tensor)
+    if error is None:
+        return None
+    return CALLS_BACKWARD if error.kind == "G01" else error.message
 
 
 def tensors_in(tree: Any) -> Iterator[Tensor]:
@@ -165,26 +218,33 @@ def tensors_in(tree: Any) -> Iterator[Tensor]:
         yield from tensors_in(list(vars(tree).values()))
 
 
+_MUTABLE = (list, dict, np.ndarray)
+
+
 def _objects_by_path(reach: Reach) -> dict[int, str]:
-    return {id(thing): path for path, thing in reach.objects() if isinstance(thing, Tensor)}
+    return {id(thing): path for path, thing in reach.objects() if isinstance(thing, (Tensor, *_MUTABLE))}
 
 
 def _describe(path: str, thing: Any, known: dict[int, str]) -> Iterator[tuple[str, Seen]]:
-    """A result, part by part; a tensor that is one of the caller's says so."""
+    """A result, part by part; what is one of the caller's objects, or was met before, says so."""
+    again = known.setdefault(id(thing), path) if isinstance(thing, (Tensor, *_MUTABLE)) else path
+    note = "" if again == path else f"the same {_noun(thing)} as {again}"
     if isinstance(thing, Tensor):
-        again = known.setdefault(id(thing), path)
-        note = "" if again == path else f"the same tensor as {again}"
-        yield path, Seen(thing.data, f"{note}{'' if thing.stop_gradient else ' requires a gradient'}".strip())
+        yield path, Seen(thing.data, ", ".join(filter(None, [note, "" if thing.stop_gradient else REQUIRES])))
     elif isinstance(thing, np.ndarray | np.generic):
-        yield path, Seen(np.asarray(thing).copy(), type(thing).__name__)
+        yield path, Seen(np.asarray(thing).copy(), ", ".join(filter(None, [type(thing).__name__, note])))
     elif isinstance(thing, list | tuple | dict) or (is_dataclass(thing) and not isinstance(thing, type)):
         keys = f" with keys {list(thing)}" if isinstance(thing, dict) else ""
         size = f" of {len(thing)}" if isinstance(thing, list | tuple | dict) else ""
-        yield path, Seen(f"{type(thing).__name__}{size}{keys}")
+        yield path, Seen(f"{type(thing).__name__}{size}{keys}", note)
         for inner, part in parts_of(path, thing):
             yield from _describe(inner, part, known)
     else:
         yield path, Seen(text_of(thing))
+
+
+def _noun(thing: Any) -> str:
+    return "tensor" if isinstance(thing, Tensor) else "array" if isinstance(thing, np.ndarray) else type(thing).__name__
 
 
 def _gradients(things: Any) -> Iterator[tuple[str, Seen]]:
@@ -210,7 +270,7 @@ def _state(reach: Reach) -> Iterator[tuple[str, Seen]]:
                 yield path, Seen(f"the same object as {again}")
             continue
         if isinstance(thing, Tensor):
-            yield path, Seen(thing.data, "" if thing.stop_gradient else "requires a gradient")
+            yield path, Seen(thing.data, "" if thing.stop_gradient else REQUIRES)
         elif isinstance(thing, np.ndarray):
             yield path, Seen(thing.copy(), "array")
         elif isinstance(thing, list | tuple | dict | set):
@@ -253,7 +313,8 @@ def _raised(error: BaseException) -> Raised:
     while cause is not None and not isinstance(error, D2SError):
         causes.append(type(cause).__name__)
         cause = cause.__cause__
-    return Raised(type(error).__name__, words, _place_of_error(error), tuple(causes))
+    id, advice = (error.id, error.advice or "") if isinstance(error, D2SError) else ("", "")
+    return Raised(type(error).__name__, words, _place_of_error(error), tuple(causes), id, advice)
 
 
 def _place_of_error(error: BaseException) -> Location | None:

@@ -26,7 +26,11 @@ from d2s.jit import StaticFunction
 from d2s.nn.layer import Layer
 from d2s.ops.random import generator
 
-_NOT_THE_USERS = (str(Path(__file__).parent.parent) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep, "<d2s ")
+# Among them what dataclasses and named tuples are made of.
+_NOT_THE_USERS = (
+    str(Path(__file__).parent.parent) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep,
+    "<d2s ", "<string>", "<frozen ",
+)
 _OPEN_MODULES = frozenset(("__main__", "argparse", "builtins", "collections", "functools", "random", "types"))
 # Of longer sequences and dicts the content is compared as a whole, not part by part.
 MOST_PARTS = 10_000

@@ -10,14 +10,16 @@ from types import MethodType
 from typing import Any
 
 from d2s.eager.tensor import Tensor
-from d2s.errors import Location
+from d2s.errors import ArgumentError, Location
 from d2s.jit import StaticFunction, to_static
+from d2s.jit.cache import ProgramCache
 from d2s.nn.layer import Layer
-from d2s.testing.comparing import Difference, Tolerance, array_text, differences
-from d2s.testing.locating import Parting, Record, first_parting, writes_to
+from d2s.testing.comparing import Difference, Tolerance, array_text, differences, shown
+from d2s.testing.locating import Parting, Record, first_parting, returns_of, writes_to
 from d2s.testing.modes import static_mode
-from d2s.testing.observing import Observation, observe, state_of
+from d2s.testing.observing import Observation, Seen, observe, state_of
 from d2s.testing.reach import Reach, Snapshot, parameter_names
+from d2s.watching.hooks import HookCall
 from d2s.watching.operators import Ran, watched
 
 
@@ -88,7 +90,7 @@ def compare(
 ) -> list[Observation]:
     """The same; what eager mode has shown, call by call."""
     if calls < 1:
-        raise ValueError(f"calls must be at least 1, got {calls}")
+        raise ArgumentError(f"calls must be at least 1, got {calls}")
     comparison = _Comparison(fn_or_layer, inputs, tolerance, grads, hooks)
     try:
         both = comparison.both(calls)
@@ -129,6 +131,8 @@ class _Comparison:
 
     def both(self, calls: int) -> tuple[list[Observation], list[Observation]]:
         """What is seen in each mode."""
+        # What can never become static is refused before anything runs.
+        self.static.make()
         return self.run(self.eager, calls), self.run(self.static, calls)
 
     def run(
@@ -154,22 +158,22 @@ class _Comparison:
         before = self.run(self.eager, call)
         unstable = list(differences(again[-1], before[-1], self.tolerance, self.hooks))
         records = Record(), Record()
+        hooks: list[list[HookCall]] = []
         for mode, record in zip((self.eager, self.static), records, strict=True):
-            self.run(mode, call, lambda record=record: watched(record.note))  # type: ignore[misc]
-        parting = first_parting(*records, self.tolerance)
-        location = first.place
-        if location is None and first.sort == "state":
-            location = self._writer(call, first)
-        if location is None and parting is not None:
-            location = parting.location
-        location = location or self._definition()
+            seen = self.run(mode, call, lambda record=record: watched(record.note))  # type: ignore[misc]
+            hooks.append(seen[-1].hooks)
+        parting = first_parting(*records, self.tolerance, first.sort in ("output", "gradient", "hooks"))
+        if first.sort == "hooks" and first.place is None and (parting is None or parting.backward):
+            # A wrong result has wrong gradients behind it.
+            first = next((difference for difference in found if difference.sort == "output"), first)
+        location = self._line_at_fault(call, found, first, parting, hooks)
         lines = [f"eager and static mode differ in call {call} of {calls} of {self._name()}", "", first.what]
         if location is not None:
             lines += [location.excerpt()]
         lines += [f"  eager:  {first.eager}", f"  static: {first.static}"]
         lines += [f"  {first.detail}"] if first.detail else []
         lines += self._where_defined(first)
-        if "cannot become a graph" not in first.what:
+        if not first.is_refusal:
             lines += ["", *_about_parting(parting)]
         if len(found) > 1:
             lines += ["", "also different: " + "; ".join(dict.fromkeys(difference.what for difference in found[1:7]))
@@ -179,6 +183,44 @@ class _Comparison:
                           "from run to run (time, an unseeded generator, a cache?), so the modes cannot be compared."]
         return ModesDiffer("\n".join(lines), call, first, location, parting)
 
+    def _line_at_fault(
+        self, call: int, found: list[Difference], first: Difference, parting: Parting | None,
+        hooks: list[list[HookCall]],
+    ) -> Location | None:
+        """The user's line to look at first."""
+        if parting is not None and not parting.is_late and not parting.is_guess and not first.is_refusal:
+            # What comes later is wrong because of it.
+            stale = next((known for known in found if known.sort == "state" and _has_read(parting, known)), None)
+            return (None if stale is None else self._writer(call, stale)) or parting.location
+        location = first.place
+        if location is None and first.sort == "state":
+            location = self._writer(call, first)
+        if location is None and first.sort == "output" and (
+                parting is None or (parting.backward and not first.has_same_values)):
+            # Every operator before it is right.
+            location = self._return()
+        if location is None and parting is not None:
+            location = self._hook_before(parting, hooks) or parting.location
+        if location is None and first.sort == "gradient":
+            location = self._first_use(first.path)
+        return location or self._definition()
+
+    def _hook_before(self, parting: Parting, hooks: list[list[HookCall]]) -> Location | None:
+        """Where the hook was registered that, in one mode only, has made what the operator read."""
+        for mine, other, calls in zip(parting.read, reversed(parting.read), hooks, strict=True):
+            for value in mine:
+                if not any(self.tolerance.admits(value, there) for there in other):
+                    for call in calls:
+                        if call.result is not None and self.tolerance.admits(value, call.result):
+                            return call.place
+        return None
+
+    def _return(self) -> Location | None:
+        """The line at which the function returns, in eager mode."""
+        found: list[Location] = []
+        self.run(self.eager, 1, lambda: returns_of(self._code(), found))
+        return found[-1] if found else None
+
     def _name(self) -> str:
         name = getattr(self.original, "__qualname__", None) or type(self.original).__qualname__
         place = self._definition()
@@ -186,11 +228,14 @@ class _Comparison:
 
     def _definition(self) -> Location | None:
         """Where the function is defined."""
+        code = self._code()
+        return None if code is None else Location(code.co_filename, code.co_firstlineno)
+
+    def _code(self) -> Any:
         plain: Any = self.original
         if isinstance(plain, Layer):
             plain = type(plain).forward
-        code = getattr(getattr(plain, "__func__", plain), "__code__", None)
-        return None if code is None else Location(code.co_filename, code.co_firstlineno)
+        return getattr(getattr(plain, "__func__", plain), "__code__", None)
 
     def _where_defined(self, difference: Difference) -> list[str]:
         """For a value of the user's: where it comes from."""
@@ -200,12 +245,14 @@ class _Comparison:
         if difference.sort == "output":
             made = self._makers().get(path)
             return [] if made is None else [f"  it was computed at {made}"]
-        thing = next((thing for known, thing in self.reach.objects() if known == path), None)
-        used = self._first_use(thing) if difference.sort == "gradient" and isinstance(thing, Tensor) else None
+        used = self._first_use(path) if difference.sort == "gradient" else None
         return [] if used is None else [f"  {path} is read first at {used}"]
 
-    def _first_use(self, tensor: Tensor) -> Location | None:
-        """The user's line with the first operator, in eager mode, that reads a tensor."""
+    def _first_use(self, path: str) -> Location | None:
+        """The user's line with the first operator, in eager mode, that reads the tensor at a path."""
+        tensor = next((thing for known, thing in self.reach.objects() if known == path), None)
+        if not isinstance(tensor, Tensor):
+            return None
         found: list[Location | None] = []
 
         def note(ran: Ran) -> None:
@@ -250,25 +297,36 @@ class _Comparison:
         return (found.value.tobytes(), found.note) if found.is_array else (found.value, found.note)
 
 
+def _has_read(parting: Parting, state: Difference) -> bool:
+    """True if the operator has read, in each mode, what differs between them."""
+    eager, static = (list(map(array_text, read)) for read in parting.read)
+    return state.eager in eager and state.static in static
+
+
 def _about_parting(parting: Parting | None) -> list[str]:
     if parting is None:
         return ["every operator gives the same in both modes: look at effects, hooks and what is not an operator"]
     where = f"the gradient of {parting.location}" if parting.backward else f"{parting.location}"
     lines = [f"first operator at which the modes part: {parting.kind}, in {where}"]
-    if parting.static is None:
-        return [*lines, "  it ran in eager mode only"]
-    assert parting.eager is not None
-    return [*lines, f"  eager:  {array_text(parting.eager)}", f"  static: {array_text(parting.static)}"]
+    if parting.static is None or parting.eager is None:
+        return [*lines, f"  it ran in {'eager' if parting.static is None else 'static'} mode only"]
+    eager, static = Seen(parting.eager), Seen(parting.static)
+    return [*lines, f"  eager:  {shown(eager, static)}", f"  static: {shown(static, eager)}"]
 
 
 def _static(target: Any) -> Callable[..., Any]:
     """A static form of `target` that has not been traced yet."""
     if isinstance(target, StaticFunction):
-        return copy.deepcopy(target) if target.class_instance is None else to_static(
+        return copy.deepcopy(target) if target.class_instance is None else _untraced(
             MethodType(target._function, target.class_instance))
-    if isinstance(target, Layer):
-        return _StaticLayer(target)
-    made: Callable[..., Any] = to_static(target)
+    return _StaticLayer(target) if isinstance(target, Layer) else _untraced(target)
+
+
+def _untraced(function: Any) -> Callable[..., Any]:
+    """A static form without the Programs that an object keeps for its methods."""
+    made: Callable[..., Any] = to_static(function)
+    if isinstance(made, StaticFunction):
+        made._own_cache = ProgramCache()
     return made
 
 
@@ -278,7 +336,7 @@ class _StaticLayer:
     def __init__(self, layer: Layer) -> None:
         self._layer = layer
         forward = layer.forward
-        self._forward: Any = forward if isinstance(forward, StaticFunction) else to_static(forward)
+        self._forward: Any = forward if isinstance(forward, StaticFunction) else _untraced(forward)
 
     def __call__(self, *args: Any) -> Any:
         layer, given = self._layer, self._layer.__dict__.get("forward")

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import gast
 
+from d2s.errors import DTypeError
 from d2s.transpiler.context import Context, HookReport, new_context
 from d2s.transpiler.interface import PythonOperators, find_operator
 from d2s.transpiler.loader import CodeIdentity, compile_function, load_function
@@ -199,7 +200,7 @@ def transpile(fn: F, passes: Sequence[Pass] | None = None) -> F:
     if isinstance(fn, MethodType):
         return cast(F, MethodType(transpile(fn.__func__, passes), fn.__self__))
     if not isinstance(fn, FunctionType):
-        raise TypeError(f"transpile takes a Python function or method, got {type(fn).__name__}")
+        raise DTypeError(f"transpile takes a Python function or method, got {type(fn).__name__}")
     return cast(F, convert(fn, passes).function)
 
 

@@ -43,8 +43,8 @@ class HookCall:
 
 
 @contextmanager
-def watched_hooks(note: Callable[[HookCall], None]) -> Iterator[None]:
-    """Call `note` after every call of a hook in this thread."""
+def watched_hooks(note: Callable[[HookCall], None], apply: bool = True) -> Iterator[None]:
+    """Call `note` after every call of a hook in this thread; without `apply`, what hooks return is not used."""
     registered: dict[int, tuple[Any, Location | None]] = {}
 
     def on_register(hook: Callable[..., Any]) -> None:
@@ -57,7 +57,7 @@ def watched_hooks(note: Callable[[HookCall], None]) -> Iterator[None]:
         code = getattr(hook, "__code__", None)
         defined = None if code is None else Location(code.co_filename, code.co_firstlineno)
         note(HookCall(name_of(hook), defined, registered.get(id(hook), (None, None))[1], given, after))
-        return result
+        return result if apply else None
 
     before = watching.registers, watching.calls
     watching.registers, watching.calls = on_register, on_call

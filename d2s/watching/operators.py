@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from d2s.eager.interpreter import EagerInterpreter
 from d2s.eager.tape import InteriorNode
 from d2s.errors import Location, user_location
 from d2s.static.codegen import Source
-from d2s.watching.places import is_backward, is_in_backward, node_of_backward, source_of
+from d2s.watching.places import is_backward, is_in_backward, place_in_backward, source_of
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,13 @@ class Ran:
         The user's line; of a gradient the line that it is the gradient of.
     is_static : bool
     arguments, attrs : tuple, dict
-        What an eager op was given; of static operators empty.
+        What an eager op was given; of a static operator the arrays that it read, and no attributes.
     values : tuple of ndarray
         What it gave: the arrays themselves.
     begin, end : int
         In nanoseconds of `time.perf_counter_ns`.
+    in_hook : bool
+        True if a hook has run it.
     """
 
     kind: str
@@ -55,6 +57,7 @@ class Ran:
     values: tuple[np.ndarray[Any, Any], ...]
     begin: int
     end: int
+    in_hook: bool = False
 
 
 Note = Callable[[Ran], None]
@@ -95,7 +98,7 @@ class _EagerWatch(EagerInterpreter):
             self._busy = False
         end = time.perf_counter_ns()
         frame = sys._getframe(1)
-        node = node_of_backward(frame)
+        node, in_hook = place_in_backward(frame)
         location = user_location(frame) if node is None else self._places.get(node)
         tensors = result if type(result) is tuple else (result,)
         for tensor in tensors:
@@ -103,7 +106,7 @@ class _EagerWatch(EagerInterpreter):
                 self._places[tensor._node] = location
         values = tuple(tensor.data for tensor in tensors)
         backward = node is not None or is_in_backward(frame)
-        self._note(Ran(op.name, backward, location, False, args, attrs, values, begin, end))
+        self._note(Ran(op.name, backward, location, False, args, attrs, values, begin, end, in_hook))
         return result
 
 
@@ -119,37 +122,59 @@ class _StaticWatch:
             return None
         # Lines of other generated code that runs in between are told of first, so each line has its own begin.
         last: list[int] = [0, 0]
+        read: list[tuple[np.ndarray[Any, Any], ...]] = [()]
 
         def follow(frame: FrameType, event: str, argument: Any) -> Any:
             now = time.perf_counter_ns()
             if last[0]:
-                self._finished(frame, source, last[0], last[1], now, event == "exception")
+                self._finished(frame, source, last[0], read[0], last[1], now, event == "exception")
                 last[0] = 0
             if event == "line":
+                # Once the line has run, what it read may be gone.
+                read[0] = _arrays(frame, _names(source.lines[frame.f_lineno - 1]).read)
                 last[:] = frame.f_lineno, time.perf_counter_ns()
             return follow
 
         return follow
 
-    def _finished(self, frame: FrameType, source: Source, line: int, begin: int, end: int, failed: bool) -> None:
+    def _finished(
+        self, frame: FrameType, source: Source, line: int, read: tuple[np.ndarray[Any, Any], ...], begin: int, end: int,
+        failed: bool,
+    ) -> None:
         operator = source.locations.get(line)
         if operator is None:
             return
-        names = () if failed else _targets(source.lines[line - 1])
-        held = frame.f_locals
-        values = tuple(np.asarray(held[name]) for name in names if isinstance(held.get(name), np.ndarray | np.generic))
-        self._note(Ran(operator.kind, is_backward(source), operator.location, True, (), {}, values, begin, end))
+        values = () if failed else _arrays(frame, _names(source.lines[line - 1]).assigned)
+        place = operator.location
+        backward = is_backward(source) or (place is not None and place.of_gradient)
+        self._note(Ran(operator.kind, backward, place, True, read, {}, values, begin, end))
+
+
+def _arrays(frame: FrameType, names: tuple[str, ...]) -> tuple[np.ndarray[Any, Any], ...]:
+    """What the names stand for in a frame, if that is an array or a number of NumPy."""
+    held, constants = frame.f_locals, frame.f_globals
+    found = (held.get(name, constants.get(name)) for name in names)
+    return tuple(np.asarray(value) for value in found if isinstance(value, np.ndarray | np.generic))
+
+
+class _Names(NamedTuple):
+    """The names that one line of generated code reads, and those that it assigns."""
+
+    read: tuple[str, ...] = ()
+    assigned: tuple[str, ...] = ()
 
 
 @functools.lru_cache(maxsize=4096)
-def _targets(line: str) -> tuple[str, ...]:
-    """The names that one line of generated code assigns."""
+def _names(line: str) -> _Names:
     try:
         statements = ast.parse(line.strip()).body
     except SyntaxError:
         # The head of a compound statement.
-        return ()
-    assigned = [node for statement in statements if isinstance(statement, ast.Assign) for node in statement.targets]
-    return tuple(name.id for target in assigned for name in ast.walk(target) if isinstance(name, ast.Name))
+        return _Names()
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    targets = [target for node in nodes if isinstance(node, ast.Assign) for target in node.targets]
+    return _Names(
+        tuple(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)),
+        tuple(name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)))
 
 

@@ -30,14 +30,17 @@ def is_backward(source: Source) -> bool:
     return source.name in ("backward", "count")
 
 
-def node_of_backward(frame: FrameType | None) -> OpNode | None:
-    """The node of the tape whose gradient rules `frame` is called from, if it is; rules may be the user's code too."""
+def place_in_backward(frame: FrameType | None) -> tuple[OpNode | None, bool]:
+    """The node of the tape whose gradient rules `frame` is called from, if it is, and whether a hook is in between.
+
+    Rules may be the user's code too.
+    """
     while frame is not None and frame.f_code not in _HOOKS:
         if frame.f_code is _PROPAGATE:
             found: OpNode = frame.f_locals["self"]
-            return found
+            return found, False
         frame = frame.f_back
-    return None
+    return None, frame is not None
 
 
 def is_in_backward(frame: FrameType | None) -> bool:

@@ -67,6 +67,9 @@ def test_growth_is_measured_and_shown() -> None:
     rows = growth.measured(growth.mlp, (1, 2)) + growth.measured(growth.recurrent, (2,))
     assert [size for size, *_ in rows] == [1, 2, 2]
     assert all(value > 0 for row in rows for value in row)
+    lines = growth.compile_times((1, 3)).splitlines()
+    assert [int(line.split()[0]) for line in lines[1:]] == [1, 3]
+    assert int(lines[2].split()[1]) > int(lines[1].split()[1]) > 10
     text = growth.table("layers", rows)
     assert "of proportional" in text
     assert len(text.splitlines()) == 4

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shlex
+import shutil
+import socket
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -15,6 +18,7 @@ import pytest
 
 from d2s.cli import main as cli
 from d2s.cli.main import main
+from d2s.core.op import OP_TABLE
 from tests.testing.test_planted_faults import wrong_op
 
 ROOT = Path(__file__).parent.parent.parent
@@ -42,6 +46,38 @@ def fails(x):
     return x.no_such_method()
 
 
+calls = 0
+
+
+def fails_later(x):
+    global calls
+    calls += 1
+    if calls == 2:
+        raise ValueError("the second call")
+    return x
+
+
+def whole_step(x):
+    loss = (net(x) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+    return loss
+
+
+def whole_loss(x):
+    return (net(x) ** 2).mean()
+
+
+def turns(x):
+    for number in range(3):
+        yield x * number
+
+
+async def later(x):
+    return x
+
+
 def refused(x):
     return [1, 2][int(x.sum())]
 
@@ -65,6 +101,7 @@ class Needs(paddle.nn.Layer):
 
 
 net = Net()
+optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
 number = 3
 '''
 
@@ -111,6 +148,8 @@ def interrupted(*args: object) -> None:
 def test_examples_of_the_help(
     example: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # They are about a file that there is.
+    shutil.copy(ROOT / "examples" / "model.py", folder / "model.py")
     # As if it was interrupted at once.
     monkeypatch.setattr("d2s.playground.server.Playground.serve_forever", interrupted)
     assert main(shlex.split(example)[1:]) == 0
@@ -180,8 +219,14 @@ def test_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "self.fc.weight" in text
     assert "agree with differences" in text
     status, text, _ = run("check model.py:fails -i 0.5", capsys)
-    assert status == 0
+    assert status == 3
+    assert "fails, in the same way in both modes, in every call" in text
     assert "both raise AttributeError" in text
+    assert "return x.no_such_method()" in text
+    status, text, _ = run("check model.py:fails_later -i 0.5", capsys)
+    assert status == 3
+    assert "in call 2 of 3" in text
+    assert "both raise ValueError: the second call" in text
 
 
 def test_check_finds_a_difference(
@@ -195,9 +240,52 @@ def test_check_finds_a_difference(
 
 
 def test_check_finds_a_wrong_gradient(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = OP_TABLE["square"].rules
+    OP_TABLE["square"].vjp(lambda g, out, x: g * x)
+    try:
+        status, text, _ = run("check model.py:whole_loss -i 'float32[2,4]' --gradients", capsys)
+    finally:
+        OP_TABLE["square"].vjp(*rules)
+    assert status == 1
+    assert "the gradient rule of the op square is wrong" in text
+
+
+def test_check_leaves_aside_what_hooks_make_of_gradients(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, text, _ = run(f"check {STEP} --gradients", capsys)
-    assert status == 1  # its hooks change gradients
-    assert "look at hooks" in text
+    assert status == 0
+    # Of its two hooks one changes gradients.
+    assert re.search(r"without what this hook makes of them: 'step.<locals>.<lambda>' \(.*model.py:9\)\n\Z", text)
+
+
+def test_a_function_that_calls_backward_itself(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "the function calls backward itself"
+    status, text, _ = run("check model.py:whole_step -i 'float32[2,4]'", capsys)
+    assert status == 0
+    assert f"no backward is called on what is returned: {words}" in text
+    assert "both modes do the same in 3 calls" in text
+    status, text, _ = run("explain model.py:whole_step -i 'float32[2,4]'", capsys)
+    assert status == 0
+    assert f"backward is not timed by itself: {words}" in text
+    status, _, errors = run("check model.py:whole_step -i 'float32[2,4]' --gradients", capsys)
+    assert status == 2
+    assert words in errors
+    status, _, errors = run("check model.py:scaled -i 'int64[2]' --gradients", capsys)
+    assert status == 2
+    assert errors == "d2s: --gradients: check_grads needs a floating point tensor among the inputs\n"
+
+
+def test_check_of_what_cannot_become_a_graph(
+    folder: Path, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    status, text, _ = run("check model.py:turns -i 'float32[2]'", capsys)
+    assert status == 3
+    assert "[D2S-U20]" in text
+    assert "Make a list of it." in text
+    status, _, errors = run("check model.py:later -i 'float32[2]'", capsys)
+    assert status == 3
+    assert "[D2S-U27]" in errors
+    gc.collect()
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,6 +293,32 @@ def test_explain(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     for words in ("hook_placement", "kept for backward", "2 steps of", "matmul", "model.py:6", "norm"):
         assert words in text
+
+
+def test_explain_of_several_calls(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _ = run("explain model.py:net -i 'float32[2,4]' --next -i 'float64[2,4]' --calls 1", capsys)
+    assert status == 0
+    assert "traced 2 times, 2 Programs kept\n" in text
+    reasons, programs = text.index("  2. argument x changed from float32[2, 4] to float64[2, 4]"), [
+        text.index(f"\n{words}") for words in (
+            "  Program of trace 1\n", "  Program of trace 2, used last\n",
+            "Program of trace 1\n", "memory of trace 1\n", "Program of trace 2\n", "memory of trace 2\n")]
+    assert [reasons, *programs] == sorted([reasons, *programs])
+    assert re.search(r"\n  tracing took [\d.]+, [\d.]+ ms\n", text)
+
+
+def test_numbers_of_operators_add_up(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, text, _ = run("explain model.py:net -i 'float32[2,4]' --calls 1", capsys)
+    assert "traced once, 1 Program kept\n" in text
+    for part, whole in (("forward", "forward"), ("backward that was asked for last", "backward of all results")):
+        count, after, passes = re.search(
+            rf"    {part}: (\d+) operators(?:, (\d+) after all passes)?\n((?:      .*\n)*)", text).groups()  # type: ignore[union-attr]
+        assert f"  {whole}: {count} operators as traced, " in text
+        steps = re.findall(r"(\d+) operators? (?:became (\d+)|changed)", passes)
+        for before, then in steps:
+            assert before == count
+            count = then or before
+        assert count == (after or count)
 
 
 def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +352,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
         (f"graph {STEP} -o step.png", 2, "a picture is .svg"),
         ("graph model.py:fails -i 'float32[2]'", 3, "no_such_method"),
         ("graph model.py:refused -i 'float32[2]'", 3, "known only when the Program runs"),
-        (f"check {STEP} --calls 0", 2, "--calls must be at least 1"),
+        ("check model.py:scaled -i 'float32[90000000,90000000]'", 2, "give smaller sizes"),
     ],
 )
 def test_mistakes(arguments: str, status: int, words: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -248,6 +362,27 @@ def test_mistakes(arguments: str, status: int, words: str, folder: Path, capsys:
     assert err.startswith("d2s: ")
     assert "Traceback" not in err
     assert out == ""
+
+
+@pytest.mark.parametrize(
+    ("option", "values", "words"),
+    [
+        ("check model.py:step --calls", ["0", "-1", "1.5", "x"], "at least 1"),
+        ("check model.py:step --rtol", ["-1", "nan", "inf", "x"], "not negative"),
+        ("check model.py:step --atol", ["-1", "nan", "inf", "x"], "not negative"),
+        ("explain model.py:step --calls", ["0"], "at least 1"),
+        ("explain model.py:step --top", ["-3"], "at least 1"),
+        ("show model.py:step --width", ["0"], "at least 1"),
+        ("playground --seconds", ["0", "-1", "nan", "inf"], "more than 0"),
+        ("playground --port", ["-1", "65536", "x"], "from 0 to 65535"),
+    ],
+)
+def test_numbers_out_of_range(option: str, values: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for value in values:
+        with pytest.raises(SystemExit) as left:
+            main([*shlex.split(option)[:-1], f"{shlex.split(option)[-1]}={value}"])
+        assert left.value.code == 2
+        assert re.search(f"argument {shlex.split(option)[-1]}: must be .*{words}.*'{value}'", capsys.readouterr().err)
 
 
 def test_traceback_on_demand(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -298,6 +433,10 @@ def test_the_playground_opens_its_address(capsys: pytest.CaptureFixture[str], mo
     assert status == 0
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{43}/", opened[0])
     assert opened[0] in text
-    status, _, errors = run("playground --port 99999", capsys)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        status, _, errors = run(f"playground --port {port}", capsys)
     assert status == 2
-    assert errors.startswith("d2s: port 99999 cannot be used")
+    assert errors.startswith(f"d2s: port {port} cannot be used")

@@ -17,8 +17,8 @@ BEGIN = """\
 # Errors
 
 An error that d2s raises on purpose is a `d2s.D2SError`, and also the builtin error that you would expect: a
-`ShapeError` is a `ValueError`. (Plain `KeyError`, `AttributeError` and `RuntimeError` come where Python itself would
-raise them: for names in a Layer, keys of a state, workers that have died.) Its message says what happened, where in
+`ShapeError` is a `ValueError`. (What Python itself would say of an attribute, a name or a key that is not there comes
+as it does without d2s.) Its message says what happened, where in
 your program, and what to do; the first line ends with an id, which leads to an entry of this page. The same text is
 printed by `d2s error D2S-G01`, and an error has its id as attribute `id`.
 

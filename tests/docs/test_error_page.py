@@ -85,6 +85,35 @@ def test_an_error_without_entry_is_found(text: str, tmp_path: Path) -> None:
     assert len(without_entry(tmp_path)) == 1
 
 
+# What Python itself says of an attribute that is not there, and what a caller inside of d2s catches.
+PLAIN = {
+    "__init__.py:__getattr__", "autograd/jacobians.py:__getattr__", "jit/reading.py:_error", "jit/reading.py:_one_line",
+    "jit/reading.py:_record", "jit/reading.py:tree", "nn/registry.py:__getattr__", "operators/access.py:delete_attr",
+    "ops/gathering.py:take_op", "playground/target.py:__init__", "static/passes/merge_duplicates.py:_key_of_attrs",
+    "static/variable.py:__getattr__", "testing/__init__.py:__getattr__", "transpiler/interface.py:_function",
+}
+BUILTIN = {
+    "AttributeError", "IndexError", "KeyError", "LookupError", "OSError", "RuntimeError", "TypeError", "ValueError",
+}
+
+
+def plain(root: Path) -> set[str]:
+    """File and function of every statement that raises an error of Python's own."""
+    found = set()
+    for path in sorted(root.rglob("*.py")):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(function) if isinstance(function, ast.FunctionDef) else ():
+                raised = node.exc if isinstance(node, ast.Raise) else None
+                name = raised.func if isinstance(raised, ast.Call) else raised
+                if isinstance(name, ast.Name) and name.id in BUILTIN:
+                    found.add(f"{path.relative_to(root)}:{function.name}")
+    return found
+
+
+def test_errors_have_ids() -> None:
+    assert plain(PACKAGE) == PLAIN
+
+
 def test_every_class_of_errors_has_entries() -> None:
     assert {kind.error for kind in KINDS.values()} == CLASSES.keys() - {"D2SError"}
 

@@ -194,10 +194,14 @@ def test_reprs() -> None:
     assert repr(static) == f"<StaticFunction hooked(x, w) at {place}, 0 Programs>"
     static = traced()
     assert repr(static) == f"<StaticFunction hooked(x, w) at {place}, 1 Program>"
-    assert repr(static.program_cache) == "<ProgramCache: 1 Programs of 1 traces>"
+    assert repr(static.program_cache) == "<ProgramCache: 1 Program of 1 trace>"
     assert repr(static.concrete_program).startswith("<ConcreteProgram hooked(x: float32[2], w: float32[]): ")
     assert repr(static.main_program).startswith("<Program hooked: ")
-    assert static.concrete_program._repr_html_() == static.main_program._repr_html_()
+    svg = static.main_program.picture().svg()
+    for shown in (static.main_program, static.concrete_program, static.main_program.picture()):
+        assert shown._repr_svg_() == svg
+    assert static.concrete_program._repr_html_() == static.main_program._repr_html_() == svg
+    assert static.side_by_side()._repr_html_() == static.side_by_side().table()
     parameter = d2s.nn.Linear(1, 1).bias
     assert repr(parameter) == (
         "Parameter containing:\nTensor(shape=[1], dtype=float32, place=Place(cpu), stop_gradient=False,\n       [0.])")

@@ -94,7 +94,7 @@ def test_calls_that_do_not_fit_show_both(x, pair, text):
 
 def test_more_specs_than_arguments_are_refused():
     f = d2s.to_static(lambda x: x, input_spec=[InputSpec([1]), InputSpec([1])])
-    with pytest.raises(d2s.GuardError, match="has 2 entries, but the call has 1 arguments"):
+    with pytest.raises(d2s.GuardError, match="has 2 entries, but the call has 1 argument "):
         f(d2s.ones([1]))
 
 

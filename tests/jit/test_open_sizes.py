@@ -319,8 +319,9 @@ def test_explain_says_what_changed() -> None:
     def f(x, k, flag=True):
         return x * k * scale if flag else x
 
-    assert "traced 0 times" in f.explain()
+    assert "traced 0 times, 0 Programs kept" in f.explain()
     f(ones(2), 1)
+    assert "traced once, 1 Program kept" in f.explain()
     f(ones(3), 1)
     scale = 3.0
     f(ones(3), 1)
@@ -342,7 +343,8 @@ def test_explain_says_what_python_needs() -> None:
     traces(f, *((ones(n),) for n in (2, 3)))
     lines = f.explain().splitlines()
     assert lines[3] == "needed by Python, so each value has its own Program: size 0 of argument x"
-    assert lines[4] == "Program 1, used last"
+    assert lines[4] == "Program of trace 1"
+    assert "Program of trace 2, used last" in lines
 
 
 def test_the_cache_is_bounded() -> None:

@@ -126,5 +126,29 @@ def test_errors_are_children_of_what_a_user_would_catch(error: type, builtin: ty
 
 
 def test_a_singular_matrix_is_numpys_error() -> None:
-    with pytest.raises(np.linalg.LinAlgError):
-        d2s.inverse(d2s.zeros([2, 2]))
+    for call, words in (
+        (lambda: d2s.inverse(d2s.zeros([2, 2])), r"inverse of shape \[2, 2\]: Singular matrix"),
+        (lambda: d2s.linalg.cholesky(-d2s.eye(2)), r"cholesky of shape \[2, 2\]: Matrix is not positive definite"),
+        (lambda: d2s.linalg.solve(d2s.ones([2, 2]), d2s.ones([2, 1])), r"solve of shapes \[2, 2\] and \[2, 1\]: Sing"),
+    ):
+        for function in (call, d2s.jit.to_static(call)):
+            with pytest.raises(np.linalg.LinAlgError, match=words) as caught:
+                function()
+            assert isinstance(caught.value, D2SError)
+            assert "test_errors.py" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: d2s.tile(d2s.ones([3]), [-1]), ValueError, "repeat_times must not be negative, got [-1]"),
+        (lambda: d2s.nonzero("x"), TypeError, "an operand must be a tensor, an array or a number, got str"),
+        (lambda: d2s.multinomial(d2s.ones([2, 2, 2])), ValueError, "weights of shape (n,) or (rows, n), got [2, 2, 2]"),
+        (lambda: d2s.nn.functional.pad(d2s.ones([2, 3]), [1]), ValueError, "pad of 1 widths does not fit"),
+    ],
+)
+def test_refused_alike_in_both_modes(call: Any, error: type[Exception], words: str) -> None:
+    for function in (call, d2s.jit.to_static(call)):
+        with pytest.raises(error, match=re.escape(words)) as caught:
+            function()
+        assert isinstance(caught.value, D2SError)

@@ -270,3 +270,14 @@ def test_complex_gradients_conjugate() -> None:
     x = d2s.to_tensor(a, stop_gradient=False)
     (x * x.conj()).real().sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), 2 * a, rtol=1e-6)
+
+
+def test_spread_and_middle_of_no_elements_are_nan_in_both_modes() -> None:
+    functions: list[Any] = [
+        lambda x: x.var(), lambda x: x.std(0), lambda x: x.median(), lambda x: x.quantile(0.3), lambda x: x.nanmedian()]
+    for function in functions:
+        open_size = d2s.jit.to_static(function, input_spec=[d2s.static.InputSpec([-1])])
+        for made in (function, d2s.jit.to_static(function), open_size):
+            assert math.isnan(made(d2s.zeros([0])).item())
+        assert open_size(d2s.to_tensor([1.0, 3.0])).item() == function(d2s.to_tensor([1.0, 3.0])).item()
+    assert math.isnan(d2s.var(d2s.ones([1]), correction=2).item())

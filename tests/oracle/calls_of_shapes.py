@@ -266,8 +266,8 @@ def _combinations(d: Draw) -> Call:
 
 @call("fft.fftshift", "fft.ifftshift")
 def _shifted(d: Draw) -> Call:
-    # Over all axes: of some, Paddle hands its own function shifts that this does not take.
-    return Call([d.array(d.shape(1, smallest=1), dtype="float64")])
+    # Over several axes: along one, Paddle hands its own `roll` what this does not take.
+    return Call([d.array(d.shape(2, smallest=1), dtype="float64")])
 
 
 def _transform(d: Draw, dtype: str) -> Call:

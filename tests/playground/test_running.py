@@ -25,6 +25,14 @@ def f(x):
     return z
 """
 
+STEP = """import d2s as paddle
+
+def step(x):
+    loss = (x * x).sum()
+    loss.backward()
+    return loss
+"""
+
 
 @pytest.fixture
 def answer(tmp_path: Path) -> Ask:
@@ -49,7 +57,7 @@ def test_a_hook_in_both_modes(answer: Ask) -> None:
     for mode in ("eager", "static"):
         assert found[mode] == {
             "outputs": [["result", "float32[1] [12.]"]], "gradients": [["x.grad", "float32[1] [16.]"]],
-            "hooks": [call], "printed": "", "error": None,
+            "hooks": [call], "printed": "", "error": None, "differentiated": True,
         }
     assert found["differences"] == []
     assert found["hooks"] == ["line 6: hook on y moves behind line 4: directly after its definition"]
@@ -87,6 +95,15 @@ net = Net()
 def test_each_mode_begins_with_the_program_as_it_was_written(answer: Ask) -> None:
     found = answer("seen = []\n\ndef f(x):\n    seen.append(1)\n    print(len(seen))\n    return x * len(seen)\n")
     assert found["eager"]["printed"] == found["static"]["printed"] == "1\n"
+    assert found["differences"] == []
+
+
+def test_a_function_that_calls_backward_itself(answer: Ask) -> None:
+    found = answer(STEP, "x = [1.0, 2.0]")
+    for mode in ("eager", "static"):
+        assert found[mode]["error"] is None
+        assert found[mode]["gradients"] == [["x.grad", "float32[2] [2., 4.]"]]
+        assert found[mode]["differentiated"] is False
     assert found["differences"] == []
 
 

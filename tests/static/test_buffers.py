@@ -306,6 +306,26 @@ def test_values_that_live_together_have_buffers_of_their_own():
     assert len(holders) < len(plan.buffers)
 
 
+def test_values_in_another_order_are_computed_in_place_with_numbers_only():
+    def function(x, w):
+        a = x.transpose([1, 0]) * 2.0
+        b = d2s.exp(d2s.nn.functional.relu(a) * 0.5)
+        return (b + w).sum(1)
+
+    with d2s.no_grad():
+        static = d2s.to_static(function)
+        for _ in range(3):
+            assert static(*tensors(1, 2)).numpy().tobytes() == function(*tensors(1, 2)).numpy().tobytes()
+    compiled = static.concrete_program.traced.compiled
+    program, plan = compiled._forward_plan
+    numbers = {operator.kind: plan.buffers.get(operator.outputs[0]) for operator in program.operators if operator.op}
+    assert numbers["multiply"] == numbers["relu"] == numbers["exp"] != numbers["add"]
+    assert not plan.specs[numbers["exp"]][1]
+    static = d2s.to_static(function)
+    assert_like_eager(static, function, *tensors(3, 4))
+    assert_like_eager(static, function, *tensors(3, 4))
+
+
 def test_small_arrays_and_unknown_sizes_have_no_buffers():
     static = d2s.to_static(lambda x: d2s.tanh(x[x > 0]) * 2)
     static(d2s.to_tensor(np.ones((1000, 1000), "float32")))

@@ -67,17 +67,55 @@ def test_a_wrong_second_derivative(fresh_op_table) -> None:
     assert (raised.value.order, raised.value.op) == (2, "broken")
 
 
-def test_what_is_no_fault_of_an_op_points_to_the_function() -> None:
-    def hooked(a):
-        b = a * a
-        b.register_hook(lambda g: g + 1)
-        return b * 3
+def hooked(a):
+    b = a * a
+    b.register_hook(lambda g: g + 1)
+    return b * 3
 
-    with pytest.raises(WrongGradient, match="look at hooks") as raised:
+
+def test_hooks_that_change_gradients_are_named() -> None:
+    with pytest.raises(WrongGradient, match="hooks change the gradient with respect to a") as raised:
         check_grads(hooked, x(), order=1)
     assert raised.value.op is None
     assert raised.value.location is not None
-    assert raised.value.location.line == hooked.__code__.co_firstlineno
+    assert raised.value.location.line == hooked.__code__.co_firstlineno + 2
+    check_grads(hooked, x(), order=1, hooks=False)
+
+
+def test_hooks_do_not_hide_a_wrong_rule(fresh_op_table) -> None:
+    square = broken(lambda g, out, a: g * 3 * a)
+
+    def f(a):
+        b = square(a)
+        b.register_hook(lambda g: g * g)
+        return b
+
+    for hooks in (True, False):
+        with pytest.raises(WrongGradient, match="is wrong in eager mode") as raised:
+            check_grads(f, x(), order=1, hooks=hooks)
+        assert raised.value.op == "broken"
+
+
+def test_what_is_no_fault_of_an_op_points_to_the_function() -> None:
+    def detached(a):
+        return a * a.detach()
+
+    with pytest.raises(WrongGradient, match=r"look at detach\(\)") as raised:
+        check_grads(detached, x(), order=1)
+    assert raised.value.op is None
+    assert raised.value.location is not None
+    assert raised.value.location.line == detached.__code__.co_firstlineno
+
+
+def test_a_function_that_calls_backward_is_refused() -> None:
+    def step(a):
+        loss = (a * a).sum()
+        loss.backward()
+        return loss
+
+    with pytest.raises(d2s.GradientError, match="calls backward itself") as raised:
+        check_grads(step, x())
+    assert raised.value.id == "D2S-G14"
 
 
 def test_a_fault_of_static_mode_alone(monkeypatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from d2s.eager.tensor import Tensor
-from d2s.errors import ArgumentError
+from d2s.errors import ArgumentError, GradientError
 
 
 def _with_gradients(parameters: Any) -> list[Any]:
@@ -51,7 +51,7 @@ def clip_grad_norm_(
     everything = np.concatenate(sizes) if sizes else np.zeros(1)
     total = float(np.linalg.norm(everything, norm_type))
     if error_if_nonfinite and not math.isfinite(total):
-        raise RuntimeError(f"the norm of the gradients is {total}")
+        raise GradientError(f"the norm of the gradients is {total}", kind="G15")
     factor = max_norm / (total + 1e-6)
     if not factor >= 1:
         for parameter in chosen:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from d2s.errors import ArgumentError
 from d2s.optimizer.lr.scheduler import LRScheduler
+from d2s.words import counted
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -173,7 +174,8 @@ class OneCycleLR(LRScheduler):
 
     def get_lr(self) -> float:
         if self.last_epoch > self.total_steps:
-            raise ArgumentError(f"OneCycleLR was made for {self.total_steps} steps, and this is step {self.last_epoch}")
+            raise ArgumentError(
+                f"OneCycleLR was made for {counted(self.total_steps, 'step')}, and this is step {self.last_epoch}")
         begin, rate = 0.0, self.base_lr
         for end, target in self.phases:
             if self.last_epoch <= end or end == self.phases[-1][0]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from d2s.errors import ArgumentError, DTypeError
 from d2s.optimizer.lr.scheduler import LRScheduler
+from d2s.words import counted
 
 
 def _callable(function: Callable[[int], float]) -> Callable[[int], float]:
@@ -83,7 +84,9 @@ class PiecewiseDecay(LRScheduler):
         self, boundaries: Sequence[int], values: Sequence[float], last_epoch: int = -1, verbose: bool = False
     ) -> None:
         if not boundaries or len(values) != len(boundaries) + 1:
-            raise ArgumentError(f"{len(boundaries)} boundaries need {len(boundaries) + 1} values, got {len(values)}")
+            raise ArgumentError(
+                f"{counted(len(boundaries), 'boundary needs', 'boundaries need')} "
+                f"{counted(len(boundaries) + 1, 'value')}, got {len(values)}")
         self.boundaries, self.values = list(boundaries), list(values)
         super().__init__(last_epoch=last_epoch, verbose=verbose)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from d2s.errors import ArgumentError, DTypeError
+from d2s.errors import ArgumentError, DTypeError, KeyNameError, NotSupportedError
 
 
 class LRScheduler:
@@ -47,7 +47,7 @@ class LRScheduler:
 
     def get_lr(self) -> float:
         """The learning rate of epoch `last_epoch`."""
-        raise NotImplementedError
+        raise NotSupportedError(f"{type(self).__name__} does not define get_lr()", kind="N02")
 
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch, or to `epoch`."""
@@ -68,5 +68,8 @@ class LRScheduler:
         KeyError
             If the state is not complete; then nothing is changed.
         """
+        missing = [key for key in ("last_epoch", "last_lr") if key not in state_dict]
+        if missing:
+            raise KeyNameError(f"the state of {type(self).__name__} lacks {', '.join(missing)}", kind="K02")
         last_epoch, last_lr = state_dict["last_epoch"], state_dict["last_lr"]
         self.last_epoch, self.last_lr = int(last_epoch), float(last_lr)

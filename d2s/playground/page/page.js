@@ -161,7 +161,8 @@ function showResults(answer) {
   const grid = element("div", "", "modes");
   for (const text of ["", "eager", "static"]) grid.append(element("div", text, "head"));
   rows(grid, "Outputs", answer.eager.outputs, answer.static.outputs);
-  rows(grid, "Gradients of the sum of all outputs", answer.eager.gradients, answer.static.gradients);
+  const of = answer.eager.differentiated ? "of the sum of all outputs" : "by backward in the function itself";
+  rows(grid, `Gradients ${of}`, answer.eager.gradients, answer.static.gradients);
   rows(grid, "Calls of hooks", answer.eager.hooks.map(hookRow), answer.static.hooks.map(hookRow));
   rows(grid, "Printed", printed(answer.eager), printed(answer.static), "printed");
   rows(grid, "Error", failed(answer.eager), failed(answer.static), "wrong");

@@ -22,6 +22,7 @@ from d2s.static.passes import (
     simplify,
 )
 from d2s.static.program import Program, Value
+from d2s.words import counted
 
 Pass = Callable[[Program, frozenset[Value]], Program]
 
@@ -59,7 +60,8 @@ class PassReport:
     def __str__(self) -> str:
         if not self.changed:
             return f"{self.name}: nothing to do"
-        return f"{self.name}: {self.before} operators became {self.after}"
+        became = f"became {self.after}" if self.after != self.before else "changed"
+        return f"{self.name}: {counted(self.before, 'operator')} {became}"
 
 
 def _count(program: Program) -> int:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from d2s.core.spec import TensorSpec
 from d2s.static.program import Block, Operator, Value, values_in, walk_operators
+from d2s.words import counted
 
 # Smaller arrays come from the allocator's own free lists.
 SMALLEST = 1 << 16
@@ -58,7 +59,7 @@ class BufferPlan:
 
     def __str__(self) -> str:
         size = sum(size_of(spec) for spec, _ in self.specs)
-        return f"{len(self.buffers)} values in {len(self.specs)} buffers, {size / 2**20:.1f} MB"
+        return f"{counted(len(self.buffers), 'value')} in {counted(len(self.specs), 'buffer')}, {size / 2**20:.1f} MB"
 
 
 def size_of(spec: TensorSpec) -> int:
@@ -172,7 +173,8 @@ class _Planner:
             is_plain = result in self.contiguous
             if not is_plain:
                 if not operator.several:
-                    self.plan.buffers[result] = self.new(spec, False)
+                    held = self.of_one_operand(position, operator)
+                    self.plan.buffers[result] = self.new(spec, False) if held is None else held
             else:
                 taken = self.of_operand(position, operator) if op.out == "in place" else None
                 self.plan.buffers[result] = self.take(spec) if taken is None else taken
@@ -210,6 +212,21 @@ class _Planner:
                 self.shared.discard(value)
                 return self.plan.buffers[value]
         return None
+
+    def of_one_operand(self, position: int, operator: Operator) -> int | None:
+        """The same for values that are not known to be contiguous: a result of one array and numbers lies as that does.
+
+        So the buffer of that array will do, if it has one of its own.
+        """
+        result, op = operator.outputs[0], operator.op
+        arrays = [value for value in operator.inputs if value.spec is None or value.spec.ndim]
+        if op is None or op.out != "in place" or type(op.template) is not str or len(arrays) != 1:
+            return None
+        value, = arrays
+        number = self.plan.buffers.get(value)
+        if number is None or self.plan.specs[number][1] or value in self.leaving:
+            return None
+        return number if self.last[value] == position and value.spec == result.spec else None
 
 
 def _is_leading_part(operator: Operator) -> bool:
