@@ -110,21 +110,22 @@ def tensors_written_by_unknown_calls_in_tensor_loops(stage):
     stage(stage.static(f), x(), d2s.to_tensor(2))
 
 
-@refused("an index that is known only when the Program runs cannot pick from a Python list")
-def list_indexed_by_a_tensor(stage):
+@refused("a slice whose end is known only when the Program runs cannot be taken from a Python list")
+def list_sliced_by_a_tensor(stage):
     def f(z, k):
         parts = [z, z * 2]
         stage.log.append("before")
-        return parts[int(k)]
+        return parts[: int(k)]
 
     stage(stage.static(f), x(), d2s.to_tensor(1))
 
 
-@refused("a dict key has to be known while tracing")
-def dict_keyed_by_the_value_of_a_tensor(stage):
+@refused("a new key of a dict has to be known while tracing")
+def dict_with_the_value_of_a_tensor_as_key(stage):
     def f(z, k):
         names = {1: 2.0, 2: 3.0}
-        return z * names[k.item()]
+        names[k.item()] = 4.0
+        return z * len(names)
 
     stage(stage.static(f), x(), d2s.to_tensor(1))
 

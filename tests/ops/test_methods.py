@@ -40,6 +40,8 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "copy_": (MATRIX * 3,), "fill_diagonal_": (7.0,), "baddbmm_": (MATRIX.reshape([1, 2, 2]),) * 2, "cumprod_": (0,),
     **dict.fromkeys(["add_", "subtract_", "sub_", "multiply_", "mul_", "divide_", "div_", "floor_divide_", "mod_",
                      "remainder_", "floor_mod_", "pow_", "hypot_", "ldexp_", "copysign_"], (MATRIX,)),
+    **dict.fromkeys(["bitwise_left_shift_", "bitwise_right_shift_"], (d2s.to_tensor([[1, 2], [0, 3]]),)),
+    "multigammaln_": (2,), "polygamma_": (1,),
     **dict.fromkeys(["gcd_", "lcm_", "bitwise_and_", "bitwise_or_", "bitwise_xor_"], (MATRIX.cast("int64") + 4,)),
     **dict.fromkeys(["logical_and_", "logical_or_", "logical_xor_"], (MASK,)),
 }
@@ -51,6 +53,8 @@ def given(name: str) -> Any:
         return x > 0.3
     if name in ("gcd_", "lcm_") or name.startswith("bitwise"):
         return (x * 16).cast("int64")
+    if name == "multigammaln_":
+        return x + 2
     return 1 / x if name == "acosh_" else x.reshape([1, 2, 2]) if name == "baddbmm_" else x
 
 

@@ -147,14 +147,15 @@ def test_a_refusal_says_what_to_do(answer: Ask) -> None:
     while x.sum() > 1:
         x = x / 2
         parts.append(x)
-    return parts
+    first, second, third = parts
+    return first, second, third
 """
     found = answer(program, "x = [8.0]")
     assert found["eager"]["error"] is None
     assert len(found["eager"]["outputs"]) == 3
     error = found["static"]["error"]
-    assert (error["id"], error["line"]) == ("D2S-U21", 3)
-    assert "one kind of value" in error["fix"]
+    assert (error["id"], error["line"]) == ("D2S-U26", 6)
+    assert "Loop over it" in error["fix"]
     assert found["differences"] == ["error: none in eager mode, UnsupportedSyntaxError in static mode"]
     assert "while_loop" in found["code"]
     assert "picture" not in found

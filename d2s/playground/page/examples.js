@@ -65,6 +65,7 @@ def f(x):
     while x.sum() > 1:
         x = x / 2
         parts.append(x)
-    return parts
+    first, second, third = parts
+    return first, second, third
 `, "x = [8.0]"],
 ];
