@@ -18,7 +18,7 @@ from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
 from d2s.operators.heap import Heap, write
 from d2s.operators.region import ENDS, CannotMerge, IteratorAdvanced, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import note_chosen, sharing_of
+from d2s.operators.views import note_chosen, refuse_held, sharing_of
 from d2s.static.program import Block, Value, map_values, walk_operators
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -156,6 +156,8 @@ class _Loop:
         self.turn_made: dict[int, Place] = {}
         # Positions in what is carried that stop gradients at the beginning of some turns.
         self.may_stop: set[tuple[Place, int]] = set()
+        # Where turns have left tensors that somebody outside may hold.
+        self.leaving: set[Place] = set()
 
     def run(self) -> tuple[list[_Raised], Any]:
         """Record the loop; the exceptions of its turns, and what tells which one ended it."""
@@ -244,6 +246,9 @@ class _Loop:
             if isinstance(thing, list | dict):
                 self.rebuilt[id(thing)] = thing
             held[place] = list(_tensors_in(thing))
+            left = self.tracer.left
+            if place in self.leaving or any(id(known) in left for known in _tensors_in(self._held_before(place))):
+                left.update((id(variable), variable) for variable in held[place])
             self.made.update((id(variable), place) for variable in held[place])
             write(node, place[1], thing)
         # A write in a turn may be one to whatever an earlier turn has put there.
@@ -281,7 +286,7 @@ class _Loop:
                 continue
             for where, old, now in _differences(node, self.before.contents[key], after):
                 place = (key, where)
-                new |= self._note_handed_on(place, now)
+                new |= self._note_handed_on(place, now) | self._note_leaving(place, node, now, outcome.state[5].left)
                 held = self.places.get(place) or self._form(node, old, _value_now)
                 found = self._form(node, now, outcome.value_of)
                 form = carried.joined(held, found, self._name(place), self.tracer.in_loop > 1)
@@ -289,6 +294,18 @@ class _Loop:
                     self.places[place] = form
                     new = True
         return new
+
+    def _note_leaving(self, place: Place, node: Any, now: Any, left: dict[int, Variable]) -> bool:
+        """Take note of tensors that somebody outside may hold after a turn; True if that is news."""
+        if isinstance(node, Variable):
+            if id(node) in left:
+                # Written in each turn, and it is the same tensor that was given away.
+                refuse_held()
+            return False
+        if place in self.leaving or not any(id(variable) in left for variable in _tensors_in(now)):
+            return False
+        self.leaving.add(place)
+        return True
 
     def _note_handed_on(self, place: Place, now: Any) -> bool:
         """Take note of tensors that a turn has not made itself; True if that is news."""

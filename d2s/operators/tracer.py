@@ -73,7 +73,12 @@ class Tracer(ContainerReader):
         if name == "retain_grads":
             self.retaining.add(variable.value)
         if name != "backward":
-            return super().method_call(variable, name, *args)
+            known = id(variable) in self.left
+            result = super().method_call(variable, name, *args)
+            if not known:
+                # Its own Tensor, which nobody else gets by that.
+                self.left.pop(id(variable), None)
+            return result
         if self.in_loop:
             raise UnsupportedSyntaxError(
                 "backward() inside a loop whose turns are known only when the Program runs cannot become a graph",
@@ -146,6 +151,20 @@ class Tracer(ContainerReader):
             # Other tensors from outside may show what was written.
             self.tensors_may_change()
             self._read_at[id(tensor)] = self.epoch
+
+    def set_flag(self, variable: Variable, tensor: Any, flag: bool) -> None:
+        """Set `stop_gradient` of a tensor from outside: if it stops, it goes on being that tensor."""
+        old = variable.value
+        self.set_stop_gradient(variable, flag)
+        if flag and variable.value is not old:
+            self.tensors[variable.value] = tensor
+            self._materialised[variable.value] = self.hook_points[variable.value] = self.materialise(old)
+
+    def show_write(self, variable: Variable, tensor: Value) -> None:
+        """Let `tensor`, which somebody outside may hold, be what `variable` has become by a write to its values."""
+        array = ObjectVariable(self, self.array_of(variable.value))
+        self.python_call(set_value, (ObjectVariable(self, tensor), array), effect=True)
+        self._materialised[variable.value] = tensor
 
     def symbol(self, tensor: Any) -> Variable:
         """The Variable for a tensor of either mode."""
@@ -282,12 +301,16 @@ class Tracer(ContainerReader):
     def guard_layer(self, layer: Any, whole: bool) -> None:
         """Note what the trace depends on by using a Layer, or (`whole`) by running code of d2s on it."""
         for registry in REGISTRIES if whole else ():
-            for name, tensor in layer.__dict__[registry].items():
+            held = layer.__dict__[registry]
+            for name, tensor in held.items():
                 if tensor is not None:
-                    self.read(Item(Attribute(Constant(layer), registry), name), tensor)
+                    self.read(Item(Attribute(Constant(layer), registry), name), tensor, getattr, layer, name)
         state = layer_state(layer, whole)
         self.guards.add(Guard(
             Constant(layer), "same_state({v}, " + repr(whole) + ", {k0})", (state,), "its layers and hooks"))
+        self.check_still(
+            ("layer", id(layer), whole), layer_state, (layer, whole), state,
+            f"the structure of a {type(layer).__name__}")
 
     # --- state of the trace, for regions -------------------------------------------------------------------------
 
@@ -323,6 +346,7 @@ class Tracer(ContainerReader):
                 )
         self.dirty.update(after[1])
         self.epoch = max(self.epoch, after[5].epoch)
+        self.left.update(after[5].left)
 
     def learn_writes(self, after: tuple[Any, ...]) -> bool:
         """Before a loop whose body ends in state `after`: what it writes outside is read when the Program runs, in

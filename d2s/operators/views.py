@@ -199,6 +199,9 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
         _check_no_hidden_view(tracer, member)
     for other in others.values():
         _check_can_follow(tracer, other)
+    held = _held_outside(tracer, [member for member, _ in before.values()], data_only)
+    if any(id(other) in tracer.left for member, _ in before.values() for other in may_be(member)):
+        refuse_held()
     old = variable.value
     _write_root(tracer, variable, value, data_only)
     tracer.note_write(old, variable.value, kept, through)
@@ -208,6 +211,24 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
         for other in may_be(member):
             if id(other) in others and may_replace(was, other.value):
                 _follow(tracer, other, member, was)
+    for member, tensor in held:
+        tracer.show_write(member, tensor)
+
+
+def _held_outside(tracer: Tracer, written: list[Variable], data_only: bool) -> list[tuple[Variable, Value]]:
+    """Of Variables made here that are written to: those that somebody outside may hold, with their Tensors."""
+    left = [member for member in written if id(member) in tracer.left and member.value not in tracer.tensors]
+    if left and (not data_only or tracer.in_loop):
+        refuse_held()
+    return [(member, tracer.materialise(member.value)) for member in left]
+
+
+def refuse_held() -> None:
+    """Refuse a write in place that would have to be seen outside."""
+    raise UnsupportedSyntaxError(
+        "an in-place write to a tensor that was stored outside before, with a gradient or in a loop whose turns are "
+        "known only when the Program runs, cannot become a graph", user_location(),
+        "Store it after the write, or store a clone of it.", kind="U29")
 
 
 def _family(tracer: Tracer, root: Variable) -> Iterator[Variable]:
@@ -333,6 +354,7 @@ __all__ = [
     "leave",
     "link",
     "note_chosen",
+    "refuse_held",
     "relatives",
     "replaced",
     "sharing_of",
