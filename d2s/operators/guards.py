@@ -215,14 +215,19 @@ def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:
     holds; of its tensors, their names: they are found by path.
     """
     held = layer.__dict__
-    found: list[Any] = [tuple(held["_forward_pre_hooks"]), tuple(held["_forward_post_hooks"])]
-    if whole:
-        for name, value in held.items():
-            if name.startswith("__d2s") or name in ("_forward_pre_hooks", "_forward_post_hooks"):
-                continue
-            if name in REGISTRIES:
-                value = {key: part is None for key, part in value.items()}
-            found.append((name, tuple(value.items()) if isinstance(value, dict) else value))
+    hooks = tuple(held["_forward_pre_hooks"]), tuple(held["_forward_post_hooks"])
+    return (*hooks, *held_by(layer)) if whole else hooks
+
+
+def held_by(layer: Any) -> tuple[Any, ...]:
+    """What a Layer holds, but for its hooks; of its tensors, the names."""
+    found: list[Any] = []
+    for name, value in layer.__dict__.items():
+        if name.startswith("__d2s") or name in ("_forward_pre_hooks", "_forward_post_hooks"):
+            continue
+        if name in REGISTRIES:
+            value = {key: part is None for key, part in value.items()}
+        found.append((name, tuple(value.items()) if isinstance(value, dict) else value))
     return tuple(found)
 
 

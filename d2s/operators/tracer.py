@@ -22,7 +22,7 @@ from d2s.operators.choices import joined_spec
 from d2s.operators.closures import Lowering
 from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
-from d2s.operators.guards import REGISTRIES, Guard, layer_state
+from d2s.operators.guards import REGISTRIES, Guard, held_by, layer_state
 from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.run_time import checked_number, set_value, show_retained
 from d2s.operators.sizes import Place
@@ -308,9 +308,10 @@ class Tracer(ContainerReader):
         state = layer_state(layer, whole)
         self.guards.add(Guard(
             Constant(layer), "same_state({v}, " + repr(whole) + ", {k0})", (state,), "its layers and hooks"))
-        self.check_still(
-            ("layer", id(layer), whole), layer_state, (layer, whole), state,
-            f"the structure of a {type(layer).__name__}")
+        if whole:
+            # Its hooks have checks of their own.
+            self.check_still(
+                ("layer", id(layer)), held_by, (layer,), held_by(layer), f"the structure of a {type(layer).__name__}")
 
     # --- state of the trace, for regions -------------------------------------------------------------------------
 
