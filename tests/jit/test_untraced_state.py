@@ -111,6 +111,6 @@ def test_what_an_untraced_call_changes_is_never_read_as_it_was(name):
     static, z = d2s.to_static(f), d2s.ones([1, 1])
     d2s.seed(0)
     assert [part.shape for part in static(z, False)] == [[1, 1], [1, 1]]
-    with pytest.raises(d2s.ExecutionError, match="(was|were) changed by a call that is not traced") as caught:
+    with pytest.raises(d2s.ExecutionError, match=r"(was|were) changed by a call that is not traced") as caught:
         static(z, True)
     assert caught.value.location.file == __file__
