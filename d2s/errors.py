@@ -238,20 +238,26 @@ class _Refusals(threading.local):
     """What was refused while this thread traces; None outside of traces."""
 
     def __init__(self) -> None:
-        self.noted: list[D2SError] | None = None
+        self.noted: list[BaseException] | None = None
 
 
 _refusals = _Refusals()
 
 
 @contextmanager
-def noted_refusals() -> Iterator[list[D2SError]]:
+def noted_refusals() -> Iterator[list[BaseException]]:
     """Collect what is refused inside: a handler of the user may catch such an error, but the refusal stands."""
     before, _refusals.noted = _refusals.noted, []
     try:
         yield _refusals.noted
     finally:
         _refusals.noted = before
+
+
+def note_interruption(error: BaseException) -> None:
+    """Note what has interrupted a trace: a handler of the user may catch it, but that trace is of no use."""
+    if _refusals.noted is not None:
+        _refusals.noted.append(error)
 
 
 class _Refusal(D2SError):

@@ -386,4 +386,65 @@ KINDS = (
             f(paddle.ones([1, 2]))
         """,
     ),
+    syntax(
+        "U28",
+        "A class made inside whose making does something",
+        cause="A base with `__init_subclass__`, or a metaclass, runs code of yours when a class is made from it. That "
+        "code is not traced.",
+        fix="Make the class outside of the static function.",
+        example="""
+            class Registered:
+                known = []
+
+                def __init_subclass__(cls):
+                    Registered.known.append(cls)
+
+            @paddle.jit.to_static
+            def f(x):
+                class Scaled(Registered):
+                    scale = 2.0
+
+                return x * Scaled.scale
+
+            f(paddle.ones([1, 2]))
+        """,
+    ),
+    syntax(
+        "U30",
+        "`stop_gradient` of a tensor from outside set and taken back",
+        cause="Set to True, it cuts the tensor off for the rest of the Program, which cannot be undone in it.",
+        fix="Use `detach()` of the tensor where no gradient is wanted.",
+        example="""
+            weight = paddle.to_tensor([1.0], stop_gradient=False)
+
+            @paddle.jit.to_static
+            def f(x):
+                weight.stop_gradient = True
+                y = weight * x
+                weight.stop_gradient = False
+                return y * weight
+
+            f(paddle.to_tensor([1.0]))
+        """,
+    ),
+    syntax(
+        "U31",
+        "A function that looks at frames, or at the exception that is being handled",
+        cause="`sys._getframe`, `inspect.stack`, `traceback.format_exc` and the like show what is running: in a "
+        "Program, other frames.",
+        fix="Use the exception itself (`except ... as error`), or keep the function eager with `not_to_static`.",
+        example="""
+            import traceback
+
+            @paddle.jit.to_static
+            def f(x):
+                try:
+                    raise ValueError("no")
+                except ValueError:
+                    print(traceback.format_exc())
+                return x
+
+            f(paddle.ones([1]))
+        """,
+    ),
 )

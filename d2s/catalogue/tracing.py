@@ -13,17 +13,17 @@ KINDS = (
         fix="Use tensor operators; or mark the function that needs the values with `@paddle.jit.not_to_static`.",
         example="""
             @paddle.jit.to_static
-            def smallest(x):
-                return sorted([x, 2 * x], key=float)[0]
+            def real_part(x):
+                return complex(x).real
 
-            smallest(paddle.to_tensor([1.0]))
+            real_part(paddle.to_tensor([1.0]))
         """,
         fixed="""
             @paddle.jit.to_static
-            def smallest(x):
-                return paddle.minimum(x, 2 * x)
+            def real_part(x):
+                return paddle.real(x)
 
-            smallest(paddle.to_tensor([1.0]))
+            real_part(paddle.to_tensor([1 + 2j]))
         """,
     ),
     tracing(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from d2s.core import interpreter
 from d2s.core.hooks import HookList
 from d2s.core.interpreter import state
+from d2s.core.locks import new_lock
 from d2s.core.modes import modes_now, put_back
 from d2s.eager.lines import explain_in_backward
 from d2s.eager.quiet import is_quiet, quiet
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from d2s.eager.tensor import Tensor
 
 # Two threads may run backward into the same leaf; reading and replacing `.grad` is one step.
-_accumulating = threading.Lock()
+_accumulating = new_lock()
 
 
 class Walk:

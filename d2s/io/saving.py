@@ -23,6 +23,8 @@ __all__ = ["load", "save"]
 
 HEADER = b"d2s data 1\n"
 _KNOWN = {("collections", "OrderedDict"), ("builtins", "complex")}
+# Of dtypes: numbers and texts.
+_KINDS = "biufcSU"
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
 
 
@@ -82,7 +84,8 @@ def _read(file: IO[bytes], name: str, return_numpy: bool) -> Any:
         raise ArgumentError(f"{name} was not written by d2s.save", kind="A02")
     try:
         return _Unpickler(file, return_numpy).load()
-    except (pickle.UnpicklingError, EOFError, IndexError, KeyError, TypeError, AttributeError, OverflowError) as error:
+    except Exception as error:
+        # Whatever it is, it comes from what the file says, also that it needs more memory than there is.
         raise ArgumentError(f"{name} is damaged: {error}", kind="A02") from error
 
 
@@ -121,7 +124,7 @@ class _Pickler(pickle.Pickler):
         self._numbers[id(obj)] = len(self._kept)
         self._kept.append(obj)
         array = np.asarray(obj.data if isinstance(obj, Tensor) else obj)
-        if array.dtype.kind not in "biufcSU":
+        if array.dtype.kind not in _KINDS:
             raise DTypeError(f"save() cannot write an array of dtype {array.dtype}", kind="D03")
         stored = (array.dtype.str, array.shape, array.tobytes())
         if isinstance(obj, Tensor):
@@ -154,11 +157,16 @@ class _Unpickler(pickle.Unpickler):
         if kind == "again":
             return self._made[stored[0]]
         dtype, shape, data, *rest = stored
+        if kind not in ("tensor", "array", "scalar") or np.dtype(dtype).kind not in _KINDS:
+            raise pickle.UnpicklingError(f"{kind} of {dtype}")
         array = np.frombuffer(data, dtype).reshape(shape).copy()
         if kind == "tensor" and not self._return_numpy:
-            found: Any = Tensor(array, rest[0])
-            if rest[1] is not None:
-                found.name = rest[1]
+            stop_gradient, name = rest
+            if not isinstance(stop_gradient, bool) or not isinstance(name, str | None):
+                raise pickle.UnpicklingError("flag or name of a tensor")
+            found: Any = Tensor(array, stop_gradient)
+            if name is not None:
+                found.name = name
         else:
             found = array[()] if kind == "scalar" else array
         self._made.append(found)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from d2s.core.interpreter import state
+from d2s.core.locks import new_lock
 from d2s.core.spec import default_dtype
 from d2s.errors import ArgumentError, KeyNameError
 from d2s.jit.concrete import ConcreteProgram
@@ -59,7 +59,7 @@ class ProgramCache:
         self._numbers: weakref.WeakKeyDictionary[ConcreteProgram, int] = weakref.WeakKeyDictionary()
         # Replaced as a whole, so that threads may look while others change it.
         self._programs: tuple[ConcreteProgram | EagerCall, ...] = ()
-        self._changing = threading.Lock()
+        self._changing = new_lock()
         self._last: ConcreteProgram | None = None
         self.generality = Generality()
         self.traces = 0
@@ -188,6 +188,9 @@ class Caches:
     def of(self, function: Callable[..., Any]) -> ProgramCache:
         """The cache for one function, made on demand."""
         return self._by_function.setdefault(function, ProgramCache())
+
+    def __d2s_copied__(self, owner: Any, copied: Any) -> Caches:
+        return Caches()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Caches:
         return Caches()

@@ -8,13 +8,13 @@ import inspect
 import logging
 import os
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Any
 
 from d2s.core.interpreter import state
+from d2s.core.locks import new_reentrant_lock
 from d2s.core.modes import modes_now, put_back
 from d2s.drawing.side_by_side import SideBySide
 from d2s.errors import D2SError, SourceError, StateError
@@ -79,7 +79,7 @@ class StaticFunction:
         self.refusal: D2SError | None = None
         self._own_cache = ProgramCache()
         self._specified: ConcreteProgram | None = None
-        self._lock = threading.RLock()
+        self._lock = new_reentrant_lock()
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self._look()
@@ -124,6 +124,10 @@ class StaticFunction:
             del instance.__dict__["forward"]
         return original
 
+    def __d2s_copied__(self, owner: Any, copied: Any) -> StaticFunction:
+        """What stands for this attribute of `owner` in a copy of that."""
+        return self._bound_to(copied) if self._instance is owner else self
+
     def __copy__(self) -> StaticFunction:
         other = StaticFunction.__new__(type(self))
         other.__dict__.update(self.__dict__)
@@ -131,7 +135,7 @@ class StaticFunction:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> StaticFunction:
         other = copy.copy(self)
-        other._lock = threading.RLock()
+        other._lock = new_reentrant_lock()
         other._own_cache = ProgramCache()
         memo[id(self)] = other
         if self._instance is not None:

@@ -107,17 +107,22 @@ def load(path: str | os.PathLike[str]) -> LoadedLayer:
     """
     name = os.fspath(path)
     name = name if name.endswith(SUFFIX) else name + SUFFIX
-    try:
-        with zipfile.ZipFile(name) as archive:
-            described = json.loads(archive.read("program.json"))
-            if described["format"] != FORMAT:
-                raise ArgumentError(f"{name} has the format {described['format']!r}, expected {FORMAT!r}", kind="A02")
-            arrays = [_read_array(archive, number) for number in range(described["arrays"])]
-        return LoadedLayer(described, Reader(arrays))
-    except (
-        zipfile.BadZipFile, KeyError, IndexError, TypeError, AttributeError, json.JSONDecodeError, ProgramError,
-    ) as error:
-        raise ArgumentError(f"{name} was not written by d2s.jit.save, or is damaged: {error}", kind="A02") from error
+    with open(name, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                described = json.loads(archive.read("program.json"))
+                if described["format"] != FORMAT:
+                    raise ArgumentError(
+                        f"{name} has the format {described['format']!r}, expected {FORMAT!r}", kind="A02")
+                arrays = [_read_array(archive, number) for number in range(described["arrays"])]
+            return LoadedLayer(described, Reader(arrays))
+        except ArgumentError:
+            raise
+        except Exception as error:
+            # Whatever it is, it comes from what the file says.
+            raise ArgumentError(
+                f"{name} was not written by d2s.jit.save, or is damaged: {error}",
+                kind="A02") from error
 
 
 # --- what to trace -------------------------------------------------------------------------------------------------

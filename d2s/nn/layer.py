@@ -54,6 +54,15 @@ class Layer(LayerTree):
             _forward_post_hooks=OrderedDict(),
         )
 
+    def __copy__(self) -> Layer:
+        """Another Layer with the same parameters, buffers, sublayers and hooks; converted methods become its own."""
+        other = type(self).__new__(type(self))
+        for name, value in self.__dict__.items():
+            # By what `jit` has left in the object: methods that know it, and what they have compiled for it.
+            bind = getattr(type(value), "__d2s_copied__", None)
+            other.__dict__[name] = value if bind is None else bind(value, self, other)
+        return other
+
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Compute the outputs; every subclass defines this."""
         raise NotSupportedError(f"{type(self).__name__} does not define forward()", kind="N02")

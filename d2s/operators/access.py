@@ -19,9 +19,11 @@ from types import (
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
+from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.heap import fields_of
 from d2s.operators.layer_hooks import LayerHandle
+from d2s.operators.outside import MUTABLE_CLASS
 from d2s.operators.policy import is_convertible, is_of_user
 from d2s.operators.sources import Attribute, Constant, Source
 from d2s.operators.tracer import Tracer
@@ -66,7 +68,7 @@ def _found(tracer: Tracer, source: Source | None, value: Any, name: str) -> Any:
         if source is None:
             tracer.guard_class(value, name)
         else:
-            tracer.guards.add(Guard(source, f"not hasattr({{v}}, {name!r})", (), f"no attribute {name}"))
+            tracer.require(Guard(source, f"not hasattr({{v}}, {name!r})", (), f"no attribute {name}"), value)
         raise
 
 
@@ -80,6 +82,9 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
         if name in ("stop_gradient", "is_leaf") and value.value in tracer.may_stop:
             point = ObjectVariable(tracer, tracer.hook_point(value.value))
             return tracer.python_call(getattr, (point, name), kind=bool)
+    elif name in ObjectVariable.__slots__:
+        # The object may have attributes of these names too.
+        return tracer.python_call(getattr, (value, name), effect=True)
     return getattr(value, name)
 
 
@@ -114,6 +119,8 @@ def _super_attribute(tracer: Tracer, proxy: Any, name: str) -> Any:
     """``super().name``: found in the classes that come after."""
     owner: Any = proxy.__self__
     cls = proxy.__self_class__
+    if cls.__flags__ & MUTABLE_CLASS:
+        tracer.read(Attribute(Constant(cls), "__mro__"), cls.__mro__, getattr, cls, "__mro__")
     after = cls.__mro__[cls.__mro__.index(proxy.__thisclass__) + 1 :]
     for base in after:
         if name in base.__dict__:
@@ -154,6 +161,7 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
         reader = lookup(cls, "__getattr__")
         if _is_user_code(reader):
             tracer.guard_class(value, "__getattr__")
+            tracer.guard_class(value, name)
             _guard_absent(tracer, value, name)
             return _call(reader, value, name)
     return _plain_attribute(tracer, value, name, found, is_own)
@@ -164,7 +172,7 @@ def _plain_attribute(tracer: Tracer, value: Any, name: str, found: Any, is_own: 
     source = tracer.source_of(value)
     if source is not None and is_own and isinstance(found, functools.cached_property):
         # Asked first: to look for it where it is not there yet would compute it.
-        tracer.guards.add(Guard(source, repr(name) + " in {v}.__dict__", (), f"an own {name}"))
+        tracer.require(Guard(source, repr(name) + " in {v}.__dict__", (), f"an own {name}"), value)
     if source is not None and tracer.is_later(value, "attr", name) and not callable(found):
         return tracer.python_call(getattr, (value, name), effect=True)
     result = _found(tracer, source, value, name)
@@ -187,7 +195,7 @@ def _guard_absent(tracer: Tracer, value: Any, name: str) -> None:
     """Note that an object does not have an attribute of its own that would come before that of its class."""
     source = tracer.source_of(value)
     if source is not None and hasattr(value, "__dict__"):
-        tracer.guards.add(Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}"))
+        tracer.require(Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}"), value)
 
 
 def _is_user_code(thing: Any) -> bool:
@@ -201,7 +209,8 @@ def special(tracer: Tracer, value: Any, name: str) -> MethodType | None:
     if _is_user_code(found):
         tracer.guard_class(value, name)
         return MethodType(found, value)
-    if found is ABSENT and is_of_user(cls):
+    if is_of_user(cls):
+        # It may come to define one.
         tracer.guard_class(value, name)
     return None
 
@@ -242,7 +251,7 @@ def has_attr(tracer: Tracer, value: Any, name: str) -> Any:
             return False
         return True
     present = hasattr(value, name)
-    tracer.guards.add(Guard(source, f"hasattr({{v}}, {name!r}) is {present}", (), f"hasattr {name}: {present}"))
+    tracer.require(Guard(source, f"hasattr({{v}}, {name!r}) is {present}", (), f"hasattr {name}: {present}"), value)
     return present
 
 
@@ -283,23 +292,53 @@ def store_plainly(tracer: Tracer, target: Any, name: str, value: Any) -> None:
 
 
 def _store_on_tensor(tracer: Tracer, variable: Variable, name: str, value: Any) -> None:
-    if tracer.outer_tensor(variable) is None:
+    tensor = tracer.outer_tensor(variable)
+    if tensor is None:
         setattr(variable, name, value)
         return
-    tensor = tracer.outer_tensor(variable)
+    if name == "stop_gradient" and not value and variable.stop_gradient and not tensor.stop_gradient:
+        raise UnsupportedSyntaxError(
+            "stop_gradient of a tensor from outside is set and taken back in one run", user_location(),
+            "Use its detach() where no gradient is wanted.", kind="U30")
     tracer.effect(setattr, variable, name, value)
     if name == "stop_gradient":
-        tracer.set_stop_gradient(variable, bool(value))
+        tracer.set_flag(variable, tensor, bool(value))
     elif not hasattr(type(variable), name):
         tracer.pending[(id(tensor), "attr", name)] = (value, tensor)
 
 
 def delete_attr(tracer: Tracer, target: Any, name: str) -> None:
     """``del target.name``."""
+    deleter = None if isinstance(target, ModuleType | type | ObjectVariable) else _deleter(tracer, target, name)
+    if deleter is not None:
+        _call(*deleter)
+        return
+    delete_plainly(tracer, target, name)
+
+
+def _deleter(tracer: Tracer, target: Any, name: str) -> tuple[Any, ...] | None:
+    """What the user's class, or a property or descriptor in it, defines for ``del target.name``, with its arguments."""
+    method = special(tracer, target, "__delattr__")
+    if method is not None:
+        return method, name
+    found = lookup(type(target), name)
+    if isinstance(found, property) and _is_user_code(found.fdel):
+        tracer.guard_class(target, name)
+        return found.fdel, target
+    method = lookup(type(found), "__delete__") if found is not ABSENT else None
+    if _is_user_code(method):
+        tracer.guard_class(target, name)
+        return method, found, target
+    return None
+
+
+def delete_plainly(tracer: Tracer, target: Any, name: str) -> None:
+    """``object.__delattr__(target, name)``."""
     if isinstance(target, ObjectVariable | ModuleType | type) or tracer.is_outer(target):
         if not isinstance(target, ObjectVariable) and not has_attr(tracer, target, name):
             raise AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}")
-        tracer.effect(delattr, target, name)
+        is_plain = not isinstance(lookup(type(target), "__delattr__"), FunctionType) or is_layer(target)
+        tracer.effect(delattr if is_plain else object.__delattr__, target, name)
         tracer.changed(target)
     else:
-        delattr(target, name)
+        (object.__delattr__ if tracer.is_made(target) else delattr)(target, name)

@@ -6,6 +6,7 @@ One that comes up inside an operator, when the Program runs, would pass by the h
 
 from __future__ import annotations
 
+import dis
 import operator
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
@@ -14,8 +15,10 @@ from typing import Any
 
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
+from d2s.errors import note_interruption
 from d2s.operators import policy
 from d2s.static.program import values_in
+from d2s.transpiler.interface import PythonOperators
 
 _SAFE_FUNCTIONS = frozenset({
     print, str, repr, format, bool, float, len, setattr, getattr, dict.fromkeys,
@@ -46,6 +49,25 @@ def depends_on_integers(op: Op, specs: Sequence[TensorSpec]) -> bool:
 
 
 _LOOKUPS = frozenset({*_INDEXING, "take", "take_along_axis", "put_along_axis"})
+
+
+def note_caught(error: BaseException | None) -> None:
+    """Note that code of the user has caught `error` while it was traced: an interruption is no part of the program."""
+    if isinstance(error, KeyboardInterrupt | MemoryError) and not _was_raised_by_statement(error):
+        note_interruption(error)
+
+
+def _was_raised_by_statement(error: BaseException) -> bool:
+    """True if a ``raise`` statement of converted code has raised `error`."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return True
+    frame = trace.tb_frame
+    held = (getattr(value, "__self__", None) for value in frame.f_locals.values())
+    is_converted = any(isinstance(owner, PythonOperators) for owner in held)
+    return is_converted and frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def may_raise(kind: str, op: Op | None, attrs: dict[str, Any]) -> bool:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import builtins
 import copy
 import dataclasses
+import functools
+import operator
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.errors import TracingError, user_location
-from d2s.operators import access, copies, native, open_lists, places
+from d2s.operators import access, classes, copies, native, open_lists, places, special_methods
 from d2s.operators.control_flow import SymbolicRange, for_loop, is_symbol, symbol_of
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
 from d2s.operators.open_items import is_open
+from d2s.operators.special_methods import asking, untraced
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -30,35 +32,6 @@ def _call(function: Any, *args: Any) -> Any:
     from d2s.operators.calls import call
 
     return call(function, *args)
-
-
-def _isinstance(tracer: Tracer, thing: Any, kinds: Any) -> bool:
-    if isinstance(thing, Variable):
-        tensor = tracer.outer_tensor(thing)
-        shown: Any = type(tensor) if tensor is not None else _tensor_class()
-        return issubclass(shown, kinds)
-    if isinstance(thing, ObjectVariable):
-        if thing.value.kind is None:
-            raise TracingError(
-                f"isinstance() of a value that is known only when the Program runs ({thing.value.name})",
-                user_location(), kind="T08")
-        return issubclass(thing.value.kind, kinds)
-    return isinstance(thing, kinds)
-
-
-def _tensor_class() -> type:
-    from d2s.eager.tensor import Tensor
-
-    return Tensor
-
-
-def _type(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
-    if len(args) == 1 and isinstance(args[0], Variable):
-        tensor = tracer.outer_tensor(args[0])
-        return type(tensor) if tensor is not None else _tensor_class()
-    if len(args) == 1 and isinstance(args[0], ObjectVariable) and args[0].value.kind is not None:
-        return args[0].value.kind
-    return type(*args, **kwargs)
 
 
 def _len(tracer: Tracer, thing: Any) -> Any:
@@ -88,8 +61,12 @@ def _delattr(tracer: Tracer, thing: Any, name: str) -> None:
     access.delete_attr(tracer, thing, name)
 
 
+def _counted(tracer: Tracer, arg: Any) -> Any:
+    return arg if special_methods.users(tracer, arg, "__index__") is None else _index(tracer, arg)
+
+
 def _range(tracer: Tracer, *args: Any) -> Any:
-    args = tuple(symbol_of(tracer, arg) for arg in args)
+    args = tuple(symbol_of(tracer, _counted(tracer, arg)) for arg in args)
     if not any(map(is_symbol, args)):
         return range(*args)
     numbers = [ObjectVariable(tracer, tracer.truth_of(arg)) if isinstance(arg, Variable) else arg for arg in args]
@@ -113,15 +90,11 @@ def _number(kind: type) -> Callable[..., Any]:
     return convert
 
 
-def _text(function: Callable[..., Any]) -> Callable[..., Any]:
-    """str, repr, format: what an older object or a symbol says of itself is asked for when the Program runs."""
-
-    def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
-        if any(native.tells_later(tracer, arg) for arg in args):
-            return tracer.python_call(function, args, kwargs, kind=str, effect=True)
-        return function(*args, **kwargs)
-
-    return traced
+def _truth(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+    if not args or kwargs or special_methods.users(tracer, args[0], "__bool__", "__len__") is None:
+        return _number(bool)(tracer, *args, **kwargs)
+    found = native.truth(tracer, args[0])
+    return found if is_symbol(found) else bool(found)
 
 
 def _identity(tracer: Tracer, thing: Any) -> Any:
@@ -190,9 +163,19 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
         if holds_objects(args) and not kwargs:
             kind = _common_kind(args)
             return tracer.python_call(function, args, kind=kind)
-        return function(*(_iterable(tracer, part) for part in args), **kwargs)
+        if len(args) != 1:
+            return function(*args, **_in_order(tracer, args, kwargs))
+        parts = _iterable(tracer, args[0])
+        if not isinstance(parts, TensorBase | ObjectVariable):
+            parts = list(parts)
+        return function(parts, **_in_order(tracer, parts, kwargs))
 
     return traced
+
+
+def _in_order(tracer: Tracer, parts: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    key = special_methods.order_key(tracer, parts, kwargs.get("key"))
+    return kwargs if key is None else {**kwargs, "key": key}
 
 
 def _common_kind(args: tuple[Any, ...]) -> type | None:
@@ -239,28 +222,42 @@ def _divmod(tracer: Tracer, left: Any, right: Any) -> Any:
     return divmod(left, right)
 
 
+def _reversed(tracer: Tracer, thing: Any) -> Any:
+    getter, length = (special_methods.users(tracer, thing, name) for name in ("__getitem__", "__len__"))
+    if getter is None or length is None:
+        return _over(reversed)(tracer, thing)
+    return (_call(getter, index) for index in reversed(range(_call(length))))
+
+
 def _setattr_plainly(tracer: Tracer, thing: Any, name: str, value: Any) -> None:
     access.store_plainly(tracer, thing, name, value)
 
 
 def _print(tracer: Tracer, *args: Any, **kwargs: Any) -> None:
-    tracer.python_call(builtins.print, args, kwargs, effect=True)
+    special_methods.text_later(tracer, builtins.print, args, kwargs)
 
 
-def _callable(tracer: Tracer, thing: Any) -> bool:
-    return callable(thing)
+_index = asking("__index__", kind=int, otherwise=untraced(operator.index))
 
 
 # What stands in for each of them.
 MEANING: dict[Any, Callable[..., Any]] = {
-    isinstance: _isinstance, type: _type, len: _len, getattr: _getattr, hasattr: access.has_attr, setattr: _setattr,
-    delattr: _delattr, range: _range, int: _number(int), float: _number(float), bool: _number(bool),
-    str: _text(str), repr: _text(repr), format: _text(format), id: _identity, hash: _hash,
-    super: _super, divmod: _divmod, sum: _sum, any: _any, all: _all, print: _print, callable: _callable,
-    object.__setattr__: _setattr_plainly, next: _next, vars: _vars, map: _mapping(map),
+    isinstance: classes.is_instance, issubclass: classes.is_subclass, type: classes.type_of,
+    callable: classes.is_callable, len: _len, getattr: _getattr, hasattr: access.has_attr, setattr: _setattr,
+    delattr: _delattr, range: _range, bool: _truth,
+    int: asking("__int__", "__index__", "__trunc__", kind=int, otherwise=_number(int)),
+    float: asking("__float__", "__index__", kind=float, otherwise=_number(float)),
+    abs: asking("__abs__", otherwise=untraced(abs)), round: asking("__round__", otherwise=untraced(round)),
+    operator.index: _index, functools.cmp_to_key: special_methods.comparison_key,
+    str: special_methods.to_str, repr: special_methods.to_repr, format: special_methods.to_format,
+    id: _identity, hash: _hash,
+    super: _super, divmod: _divmod, sum: _sum, any: _any, all: _all, print: _print,
+    object.__setattr__: _setattr_plainly, object.__delattr__: access.delete_plainly, next: _next, vars: _vars,
+    map: _mapping(map),
     filter: _mapping(filter), sorted: _mapping(sorted), min: _mapping(min), max: _mapping(max),
     zip: _over(zip), enumerate: _over(enumerate), list: _over(list), tuple: _over(tuple), set: _over(set),
-    reversed: _over(reversed), iter: _over(iter), dict: _over(dict), frozenset: _over(frozenset),
+    reversed: asking("__reversed__", otherwise=_reversed), iter: _over(iter), dict: _over(dict),
+    frozenset: _over(frozenset),
     copy.copy: copies.shallow_copy, copy.deepcopy: copies.deep_copy, dataclasses.replace: copies.replaced,
     warnings.warn: places.warn, breakpoint: places.stop_in_debugger,
 }

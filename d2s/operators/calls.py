@@ -5,7 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 import numpy as np
@@ -16,16 +24,18 @@ from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import (
     access,
     builtin_functions,
+    classes,
     conversion,
     items,
     libraries,
+    making,
     native,
     open_lists,
     policy,
     protocols,
 )
 from d2s.operators.converted import is_converted
-from d2s.operators.guards import function_guards, is_layer, lookup
+from d2s.operators.guards import function_guards, global_names, is_empty, is_layer, lookup, stores_outside
 from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer, current_tracer
 from d2s.static.variable import ObjectVariable
@@ -34,11 +44,14 @@ from d2s.static.variable import ObjectVariable
 def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``func(*args, **kwargs)`` in traced code."""
     tracer = current_tracer()
-    if tracer is None or isinstance(func, ObjectVariable | Op):
-        if tracer is not None and isinstance(func, ObjectVariable):
-            # It may be the `remove` of any handle.
-            tracer.layer_hooks.doubt()
+    if tracer is None or isinstance(func, Op):
         return func(*args, **kwargs)
+    if isinstance(func, ObjectVariable):
+        # It may be the `remove` of any handle.
+        tracer.layer_hooks.doubt()
+        result = func(*args, **kwargs)
+        tracer.later_calls_may_change()
+        return result
     replaced = builtin_functions.MEANING.get(func) if _is_hashable(func) else None
     if replaced is not None:
         return replaced(tracer, *args, **kwargs)
@@ -51,7 +64,10 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(func, _PICKERS) and len(args) == 1:
         return _pick(tracer, func, args[0])
     if isinstance(func, type):
-        return _construct(tracer, func, args, kwargs)
+        return making.construct(tracer, func, args, kwargs)
+    if isinstance(func, MethodWrapperType) and func.__name__ == "__call__" and isinstance(func.__self__, type):
+        # Reached by the `super().__call__()` of a metaclass.
+        return making.make(tracer, func.__self__, args, kwargs)
     if isinstance(func, BuiltinFunctionType | np.ufunc) or type(func).__module__ == "builtins":
         return libraries.call_builtin(tracer, func, args, kwargs)
     inline = getattr(type(func), "__d2s_inline__", None)
@@ -83,13 +99,16 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         return libraries.call_unknown(tracer, func, args, kwargs)
     if protocols.is_context_manager_maker(func):
         return protocols.context_manager(func, args, kwargs)
-    if policy.is_convertible(func):
+    if classes.is_single_dispatch(func) and args:
+        return call(classes.dispatched(tracer, func, args[0]), *args, **kwargs)
+    if policy.is_convertible(func) or policy.wraps_users(func):
         tracer.calls += 1
         converted = conversion.converted_for_tracing(func)
         if converted is None:
             return _call_without_source(tracer, func, args, kwargs)
         for guard in function_guards(func):
             tracer.guards.add(guard)
+        tracer.check_still(("code", id(func)), getattr, (func, "__code__"), func.__code__, f"code of {func.__name__}")
         args, kwargs = _with_defaults(tracer, func, args, kwargs)
         return converted(*args, **kwargs)
     if policy.acts_when_run(func):
@@ -143,9 +162,27 @@ def _call_without_source(tracer: Tracer, func: FunctionType, args: tuple[Any, ..
     """A function made by `exec`: those of dataclasses are known; others must not see what is older."""
     if func.__name__ == "__eq__" and len(args) == 2 and dataclasses.is_dataclass(args[0]):
         return _equal_dataclasses(tracer, *args)
-    if any(tracer.is_outer(arg) and not callable(arg) for arg in (*args, *kwargs.values())):
+    dataclass = making.dataclass_of(func, args)
+    if dataclass is not None:
+        args, kwargs = _with_defaults(tracer, func, args, kwargs)
+        return making.fill_dataclass(tracer, dataclass, func, args, kwargs)
+    if any(tracer.is_outer(arg) and not callable(arg) for arg in (*args, *kwargs.values())) or not _stands_alone(func):
         return libraries.call_unknown(tracer, func, args, kwargs)
     return func(*args, **kwargs)
+
+
+def _stands_alone(func: FunctionType) -> bool:
+    """True for code, of which only the byte code is known, that reads nothing outside but what cannot change."""
+    names = set(global_names(func.__code__))
+    held = [func.__globals__[name] for name in names if name in func.__globals__]
+    for cell in func.__closure__ or ():
+        if is_empty(cell):
+            return False
+        held.append(cell.cell_contents)
+    fixed = (ModuleType, type, BuiltinFunctionType, type(dataclasses.MISSING))
+    if not all(isinstance(thing, fixed) for thing in held):
+        return False
+    return names.isdisjoint(libraries.EFFECTS_IN_BUILTINS) and not stores_outside(func.__code__)
 
 
 def _equal_dataclasses(tracer: Tracer, left: Any, right: Any) -> Any:
@@ -236,43 +273,3 @@ def _is_shareable(result: Any) -> bool:
     if type(result) is tuple:
         return all(map(_is_shareable, result))
     return isinstance(result, TensorBase | ObjectVariable) or native.is_plain(result)
-
-
-def _construct(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``cls(*args, **kwargs)``: what the user's class does to make an object is traced."""
-    if type(cls).__call__ is type.__call__ and _is_users(cls):
-        new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
-        for name in ("__new__", "__init__"):
-            tracer.guard_held(cls, name)
-        if isinstance(new, staticmethod):
-            made = call(new.__func__, cls, *args, **kwargs)
-        elif new is object.__dict__["__new__"] and isinstance(init, FunctionType):
-            made = object.__new__(cls)
-        else:
-            made = cls.__new__(cls, *libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
-        if isinstance(made, cls):
-            tracer.note_made(made)
-            if isinstance(init, FunctionType):
-                call(init, made, *args, **kwargs)
-            else:
-                init(made, *libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
-        return made
-    if cls.__module__ == "builtins" or policy.module_of(cls) in libraries.PURE:
-        return libraries.call_builtin(tracer, cls, args, kwargs)
-    return cls(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
-
-
-def _is_users(cls: type) -> bool:
-    """True for a class whose making of objects is Python code of the user, or that of `object`."""
-    if issubclass(cls, BaseException):
-        return False
-    makers = [lookup(cls, name) for name in ("__init__", "__new__")]
-    functions = [found.__func__ if isinstance(found, staticmethod) else found for found in makers]
-    written = [found for found in functions if isinstance(found, FunctionType)]
-    if not written:
-        # Made by C code, if not by that of `object`.
-        return makers == [object.__init__, object.__dict__["__new__"]] and policy.module_of(cls) not in _LIBRARIES
-    return all(map(policy.is_convertible, written))
-
-
-_LIBRARIES = frozenset({"builtins", "d2s", "numpy"})

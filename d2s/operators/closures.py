@@ -173,10 +173,10 @@ class Lowering:
 
     def _exception(self, error: BaseException) -> Any:
         """An exception that tells values of this run."""
-        args = self(error.args)
-        if args == error.args and next(values_in(args), None) is None:
+        args, fields = self(error.args), {name: self(value) for name, value in error.__dict__.items()}
+        if next(values_in((args, fields)), None) is None:
             return error
-        return self._call(_with_args, _Same(error), args)
+        return self._call(_with_args, _Same(error), args, fields)
 
     def _partial(self, partial: functools.partial[Any]) -> Any:
         parts = (partial.func, *partial.args, *partial.keywords.values())
@@ -374,10 +374,11 @@ def _fill_fields(thing: Any, template: tuple[Any, ...]) -> None:
     restore(Fields(thing), dict(template))
 
 
-def _with_args(error: _Same, args: tuple[Any, ...]) -> BaseException:
-    """A copy of an exception, with what it says in this run."""
+def _with_args(error: _Same, args: tuple[Any, ...], fields: dict[str, Any]) -> BaseException:
+    """A copy of an exception, with what it says and holds in this run."""
     made = copy_of_error(error.thing)
     made.args = args
+    made.__dict__.update(fields)
     return made
 
 

@@ -7,13 +7,15 @@ import copy
 import operator
 import weakref
 from collections import deque
+from types import FunctionType
 from typing import Any, NoReturn
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators.guards import Guard
+from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.open_items import is_open, refuse
 from d2s.operators.outside import OutsideReader
+from d2s.operators.policy import is_of_user
 from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Item, Source
@@ -59,21 +61,24 @@ class ContainerReader(OutsideReader):
             )
         if source is None or id(thing) in self.dirty:
             return thing
-        if isinstance(thing, tuple) or type(thing) in (list, deque):
-            self.guards.add(_length_guard(source, thing))
-            parts = [self.read_item(thing, index, source) for index in range(len(thing))]
+        if isinstance(thing, tuple | list | deque):
+            self.require(_length_guard(source, thing), thing)
+            parts = [self.read_item(thing, index, source) for index in range(_length(thing))]
             if isinstance(thing, tuple):
                 return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
-            return deque(parts, thing.maxlen) if isinstance(thing, deque) else parts
+            return deque(parts, thing.maxlen) if isinstance(thing, deque) else _like(thing, list, parts)
         if isinstance(thing, dict | set | frozenset):
             _refuse_tensors_as_keys(thing)
         if isinstance(thing, dict):
-            self.guards.add(_keys_guard(source, thing))
-            copied = {} if type(thing) is dict else copy.copy(thing)
-            copied.update({key: self.read_item(thing, key, source) for key in thing})
+            self.require(_keys_guard(source, thing), thing)
+            items = {key: self.read_item(thing, key, source) for key in _parts(thing)}
+            if type(thing) is dict or is_of_user(type(thing)):
+                return _like(thing, dict, items)
+            copied = copy.copy(thing)
+            copied.update(items)
             return copied
         if isinstance(thing, set | frozenset):
-            self.guards.add(_members_guard(source, thing))
+            self.require(_members_guard(source, thing), thing)
             return type(thing)(thing) if type(thing) is set else thing
         return thing
 
@@ -90,22 +95,24 @@ class ContainerReader(OutsideReader):
         """Note that the trace depends on how many elements an older container has."""
         source = self.source_of(thing)
         if source is not None:
-            self.guards.add(_length_guard(source, thing))
+            self.require(_length_guard(source, thing), thing)
 
     def read_item(self, container: Any, key: Any, source: Source) -> Any:
         """`container[key]` of an older container."""
         pending = self.pending_item(container, key)
         if pending is not None:
             return pending[0]
+        kind = _raw(container, "__getitem__")
+        reader = operator.getitem if kind is None else kind.__getitem__
         try:
-            value = container[key]
+            value = reader(container, key)
         except LookupError:
-            self.guards.add(_keys_guard(source, container) if isinstance(container, dict) else _length_guard(
-                source, container))
+            guard = _keys_guard if isinstance(container, dict) else _length_guard
+            self.require(guard(source, container), container)
             raise
         if isinstance(value, Variable | ObjectVariable):
             return value
-        return self.read(Item(source, key), value, operator.getitem, container, key)
+        return self.read(Item(source, key, kind), value, reader, container, key)
 
     # --- what the trace has stored -------------------------------------------------------------------------------
 
@@ -146,7 +153,9 @@ class ContainerReader(OutsideReader):
     def store_attribute(self, target: Any, name: str, value: Any) -> None:
         """``target.name = value`` on an older object."""
         self._refuse_change_of_viewed(target)
-        self.effect(setattr, target, name, value)
+        # Where the user's class has its own way to set attributes, that is traced already.
+        is_plain = not isinstance(lookup(type(target), "__setattr__"), FunctionType) or is_layer(target)
+        self.effect(setattr if is_plain else object.__setattr__, target, name, value)
         self.note_stored((id(target), "attr", name), value, target)
 
     def store_item(self, target: Any, key: Any, value: Any) -> None:
@@ -206,7 +215,7 @@ def _refuse_table() -> NoReturn:
 
 
 def _refuse_tensors_as_keys(container: Any) -> None:
-    if any(isinstance(key, TensorBase) for key in container):
+    if any(isinstance(key, TensorBase) for key in _parts(container)):
         raise UnsupportedSyntaxError(
             "a dict or set from outside that has tensors as keys or members cannot be read in a graph",
             user_location(), "Use names or numbers as keys.",
@@ -226,12 +235,44 @@ def _tells_places_apart(key: Any) -> bool:
     return type(key) is str or (type(key) is int and key >= 0)
 
 
+# Classes of the user may have their own ways to look into a container: what a trace reads is what is in it.
+_KINDS: tuple[Any, ...] = (list, tuple, dict, set, frozenset, deque)
+
+
+def _raw(thing: Any, name: str) -> Any:
+    """The built-in type of a container whose class defines this method anew; None for others."""
+    if not isinstance(lookup(type(thing), name), FunctionType):
+        return None
+    return next((kind for kind in _KINDS if isinstance(thing, kind)), None)
+
+
+def _length(thing: Any) -> int:
+    kind = _raw(thing, "__len__")
+    return len(thing) if kind is None else kind.__len__(thing)
+
+
+def _parts(thing: Any) -> tuple[Any, ...]:
+    kind = _raw(thing, "__iter__")
+    return tuple(thing) if kind is None else tuple(kind.__iter__(thing))
+
+
+def _like(thing: Any, kind: Any, parts: Any) -> Any:
+    """A container of the class of `thing`, made without any code of the user."""
+    made = kind.__new__(type(thing))
+    (kind.extend if kind is list else kind.update)(made, parts)
+    return made
+
+
 def _length_guard(source: Source, thing: Any) -> Any:
-    return Guard(source, "len({v}) == {k0}", (len(thing),), f"length {len(thing)}")
+    kind, length = _raw(thing, "__len__"), _length(thing)
+    template = "len({v}) == {k0}" if kind is None else "{k1}.__len__({v}) == {k0}"
+    return Guard(source, template, (length, kind), f"length {length}")
 
 
 def _keys_guard(source: Source, thing: Any) -> Any:
-    return Guard(source, "same_parts({v}, {k0})", (tuple(thing),), f"keys {list(thing)}")
+    kind, keys = _raw(thing, "__iter__"), _parts(thing)
+    template = "same_parts({v}, {k0})" if kind is None else "same_parts({k1}.__iter__({v}), {k0})"
+    return Guard(source, template, (keys, kind), f"keys {list(keys)}")
 
 
 def _members_guard(source: Source, thing: Any) -> Any:

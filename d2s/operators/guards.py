@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import functools
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -59,6 +60,16 @@ class Guard:
         if self.spec is not None:
             parts["t"] = names.local(found)
         return self.template.format(v=found, **parts)
+
+    def checker(self) -> Callable[[Any], bool]:
+        """The condition as a function of the value at `source`."""
+        operands = {f"k{i}": operand for i, operand in enumerate(self.operands)}
+        text = self.template.format(v="v", **{name: name for name in operands})
+
+        def holds(thing: Any) -> bool:
+            return bool(eval(_code_of(text), {**_HELPERS, **operands, "v": thing}))
+
+        return holds
 
     @property
     def is_structural(self) -> bool:
@@ -132,6 +143,14 @@ def global_names(code: CodeType) -> Iterator[str]:
             yield from global_names(constant)
 
 
+def stores_outside(code: CodeType) -> bool:
+    """True if code, or the code in it, assigns to globals or outer variables."""
+    if any(instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF") and instruction.argval not in
+           code.co_cellvars for instruction in dis.get_instructions(code)):
+        return True
+    return any(stores_outside(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+
+
 def is_empty(cell: CellType) -> bool:
     """True for the cell of a variable that is not bound."""
     try:
@@ -196,20 +215,30 @@ def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:
     holds; of its tensors, their names: they are found by path.
     """
     held = layer.__dict__
-    found: list[Any] = [tuple(held["_forward_pre_hooks"]), tuple(held["_forward_post_hooks"])]
-    if whole:
-        for name, value in held.items():
-            if name.startswith("__d2s") or name in ("_forward_pre_hooks", "_forward_post_hooks"):
-                continue
-            if name in REGISTRIES:
-                value = {key: part is None for key, part in value.items()}
-            found.append((name, tuple(value.items()) if isinstance(value, dict) else value))
+    hooks = tuple(held["_forward_pre_hooks"]), tuple(held["_forward_post_hooks"])
+    return (*hooks, *held_by(layer)) if whole else hooks
+
+
+def held_by(layer: Any) -> tuple[Any, ...]:
+    """What a Layer holds, but for its hooks; of its tensors, the names."""
+    found: list[Any] = []
+    for name, value in layer.__dict__.items():
+        if name.startswith("__d2s") or name in ("_forward_pre_hooks", "_forward_post_hooks"):
+            continue
+        if name in REGISTRIES:
+            value = {key: part is None for key, part in value.items()}
+        found.append((name, tuple(value.items()) if isinstance(value, dict) else value))
     return tuple(found)
 
 
 def same_state(layer: Any, whole: bool, expected: tuple[Any, ...]) -> bool:
     """True if `layer_state` is what it was: plain values the same, other objects identical."""
     return same_thing(layer_state(layer, whole), expected)
+
+
+@functools.lru_cache(maxsize=256)
+def _code_of(condition: str) -> CodeType:
+    return compile(condition, "<d2s guard>", "eval")
 
 
 _HELPERS = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any
 
-from d2s.operators import access, control_flow, items, loops, native, open_lists
+from d2s.operators import access, classes, control_flow, items, libraries, loops, native, open_lists, special_methods
+from d2s.operators.attempts import note_caught
 from d2s.operators.control_flow import is_symbol
 from d2s.operators.converted import mark_nested
 from d2s.operators.names import Names
@@ -205,6 +207,18 @@ class TraceOperators(PythonOperators):
 
         return mark
 
+    def decorator(self, made: Any) -> Any:  # type: ignore[override]
+        return made if current_tracer() is None else libraries.traced(made)
+
+    def base(self, cls: Any) -> Any:  # type: ignore[override]
+        if current_tracer() is not None:
+            classes.check_base(cls)
+        return cls
+
+    def imported(self, module: str, level: int, name: str | None, value: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        return value if tracer is None else self._names.imported(tracer, module, level, name, value)
+
     def iterate(self, iterable: Iterable[Any]) -> Iterable[Any]:  # type: ignore[override]
         tracer = current_tracer()
         if tracer is None:
@@ -266,6 +280,10 @@ class TraceOperators(PythonOperators):
             return PythonOperators.crossing(lines, is_registration)
         return tracer.crossing(self._names.fn.__code__, lines, is_registration)
 
+    def caught(self) -> None:  # type: ignore[override]
+        if current_tracer() is not None:
+            note_caught(sys.exc_info()[1])
+
     def enter(self, manager: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
         if tracer is None:
@@ -276,9 +294,9 @@ class TraceOperators(PythonOperators):
 
     def format_value(self, value: Any, conversion: str | None, spec: str) -> Any:  # type: ignore[override]
         tracer = current_tracer()
-        if tracer is not None and (native.tells_later(tracer, value) or is_symbol(spec)):
-            return tracer.python_call(format_value, (value, conversion, spec), kind=str, effect=True)
-        return format_value(value, conversion, spec)
+        if tracer is None:
+            return format_value(value, conversion, spec)
+        return special_methods.formatted(tracer, value, conversion, spec)
 
     def join_text(self, *parts: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from types import MethodType
+from collections import defaultdict, deque
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.operators import native, open_lists, picking
 from d2s.operators.access import special
+from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.libraries import holds_tensors
 from d2s.operators.open_items import is_open
@@ -42,14 +44,16 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
             keys = list(value) if isinstance(value, dict) else range(len(value))
             return picking.picked(tracer, lambda number: item(tracer, value, keys[number]), place, len(keys))
     if source is None:
-        return value[index]
+        _fill_in(value, index)
+        return value[_position(tracer, index)]
+    index = _position(tracer, index)
     place = tracer.pending_item(value, index)
     if place is not None:
         return place[0]
     if id(value) in tracer.dirty or isinstance(value, np.ndarray) or _holds_symbol(index):
         return tracer.python_call(operator.getitem, (value, index), effect=True)
     if isinstance(value, dict) and type(value) is not dict and index not in value:
-        tracer.guards.add(Guard(source, "{k0} not in {v}", (index,), f"without {index!r}"))
+        tracer.require(Guard(source, "{k0} not in {v}", (index,), f"without {index!r}"), value)
         if lookup(type(value), "__missing__") is lookup(dict, "__missing__"):
             return value[index]
         # Asking may add it.
@@ -61,6 +65,20 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     if isinstance(value, list | tuple | dict) or type(value).__name__ == "deque":
         return tracer.snapshot(value)[index] if isinstance(index, slice) else tracer.read_item(value, index, source)
     return tracer.python_call(operator.getitem, (value, index), effect=True)
+
+
+def _position(tracer: Tracer, index: Any) -> Any:
+    """An index that says which number it is."""
+    if isinstance(index, TensorBase | ObjectVariable):
+        return index
+    method = special(tracer, index, "__index__") if not is_plain(index) else None
+    return index if method is None else _call(method)
+
+
+def _fill_in(held: Any, key: Any) -> None:
+    """What is missing in a `defaultdict` made inside is made by a function of the user."""
+    if isinstance(held, defaultdict) and isinstance(held.default_factory, FunctionType) and key not in held:
+        held[key] = _call(held.default_factory)
 
 
 def _adopt_namespace(tracer: Tracer, thing: Any) -> None:
@@ -168,12 +186,18 @@ def contains(tracer: Tracer, container: Any, element: Any) -> Any:
     method = None if isinstance(container, TensorBase) else special(tracer, container, "__contains__")
     if method is not None:
         return _call(bool, _call(method, element))
+    if isinstance(container, list | tuple | deque):
+        from d2s.operators.special_methods import compares, search
+
+        if compares(tracer, container) or compares(tracer, element):
+            return search(tracer, tracer.snapshot(container), "__contains__", element)
     source = tracer.source_of(container)
     if source is not None and isinstance(container, dict | set | frozenset):
         if isinstance(element, TensorBase):
             return element in tracer.snapshot(container)
         present = element in container
-        tracer.guards.add(Guard(source, "({k0} in {v}) is " + repr(present), (element,), f"{element!r}: {present}"))
+        tracer.require(
+            Guard(source, "({k0} in {v}) is " + repr(present), (element,), f"{element!r}: {present}"), container)
         return present
     if source is not None and not isinstance(container, list | tuple | str | bytes | range | TensorBase | type):
         if is_layer(container) or type(container).__name__ == "deque":

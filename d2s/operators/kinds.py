@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from typing import Any
 
+from d2s.core.locks import new_lock
 from d2s.core.spec import DType
 
 
@@ -54,7 +54,7 @@ class TensorKind:
 
 
 _kinds: weakref.WeakValueDictionary[tuple[Any, ...], TensorKind] = weakref.WeakValueDictionary()
-_entering = threading.Lock()
+_entering = new_lock()
 
 
 def kind_of(tensor: Any, open_axes: tuple[int, ...] = ()) -> TensorKind:

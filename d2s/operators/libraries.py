@@ -12,6 +12,7 @@ import heapq
 import itertools
 import logging
 import math
+import sys
 from collections import deque
 from collections.abc import Iterator
 from types import FunctionType, MethodType, ModuleType
@@ -20,9 +21,11 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
+from d2s.errors import Location, TracingError, user_location
 from d2s.operators import places, policy
 from d2s.operators.equality import is_plain
 from d2s.operators.open_items import is_open
+from d2s.operators.surroundings import note_decimals, refuse_looking_around
 from d2s.operators.tracer import Tracer
 from d2s.static.runtime import check_contents, contents_of
 from d2s.static.variable import ObjectVariable, Variable
@@ -52,7 +55,7 @@ PURE = frozenset({
     "string", "textwrap", "types", "typing", "_collections_abc", "_functools", "_operator", "_bisect", "_heapq",
     "_collections", "_struct", "struct", "copyreg", "contextlib", "pathlib", "posixpath", "weakref", "datetime",
 })
-_EFFECTS_IN_BUILTINS = frozenset({"print", "open", "input", "exec", "eval", "breakpoint", "setattr", "delattr"})
+EFFECTS_IN_BUILTINS = frozenset({"print", "open", "input", "exec", "eval", "breakpoint", "setattr", "delattr"})
 # What asks for the time, the file system or the process.
 _EFFECTS_IN_PURE = frozenset({
     "now", "utcnow", "today", "exists", "is_file", "is_dir", "read_text", "read_bytes", "write_text", "write_bytes",
@@ -70,6 +73,10 @@ _CALL_THEIR_ARGUMENTS = (
 )
 
 
+# Modules of which all functions do so.
+_CALLING = frozenset({"re", "bisect", "_bisect", "statistics"})
+
+
 def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function, class or method that is written in C."""
     owner = getattr(func, "__self__", None)
@@ -83,8 +90,17 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
     if func is MethodType and not holds_objects(args):
         return func(*args)
     module = policy.module_of(func)
-    if (module == "builtins" and name in _EFFECTS_IN_BUILTINS) or name in _EFFECTS_IN_PURE:
+    if func in (sys.exc_info, getattr(sys, "exception", None)):
+        # What is handled while tracing is what is handled on this path of the program.
+        return func()
+    if module == "decimal":
+        note_decimals(tracer)
+    if (module == "builtins" and name in EFFECTS_IN_BUILTINS) or name in _EFFECTS_IN_PURE:
         return call_unknown(tracer, func, args, kwargs)
+    if module == "numpy" and "random" in func.__module__:
+        # Each call makes a generator anew, or goes on with that of NumPy.
+        return made_later(tracer, func, args, kwargs) if isinstance(func, type) else call_unknown(
+            tracer, func, args, kwargs)
     if module == "numpy" or isinstance(func, np.ufunc):
         if holds_symbols(args) or holds_symbols(kwargs):
             return run_later(tracer, func, args, kwargs)
@@ -115,12 +131,19 @@ def _call_bound_builtin(
     if type(owner) is list and name in _TAKE_WHOLE and args and is_open(args[0]):
         return open_lists.take_all(tracer, owner, func, args)
     outer = tracer.is_outer(owner)
+    if isinstance(owner, BaseException) and not outer:
+        return func(*args, **kwargs)
     kind = next((kind for kind in READERS if isinstance(owner, kind)), None)
+    if not outer and kind in (list, deque) and name in ("index", "count", "remove") and len(args) == 1:
+        from d2s.operators.special_methods import compares, search
+
+        if compares(tracer, owner) or compares(tracer, args[0]):
+            return search(tracer, owner, name, args[0])
     if kind is not None and name not in READERS[kind]:
         if not outer:
             if name in _TAKE_WHOLE:
                 args, kwargs = seen(tracer, args), seen_named(tracer, kwargs)
-            return func(*args, **_with_traced_key(kwargs))
+            return func(*args, **_with_traced_key(tracer, owner if name == "sort" else (), kwargs))
         result = run_later(tracer, func, args, kwargs)
         tracer.changed(owner)
         return None if name in _GIVE_NOTHING else result
@@ -132,13 +155,18 @@ def _call_bound_builtin(
         shown = tracer.view_of(owner) if name in ("keys", "values", "items") else tracer.snapshot(owner)
         return getattr(shown, name)(*seen(tracer, args), **seen_named(tracer, kwargs))
     if isinstance(owner, str | bytes) and (_tells_later(tracer, args) or _tells_later(tracer, kwargs)):
-        kind = type(owner) if name in ("format", "join") else None
-        return tracer.python_call(func, args, kwargs, kind=kind, effect=True)
+        if name == "format":
+            from d2s.operators.special_methods import text_later
+
+            return text_later(tracer, func, args, kwargs)
+        return tracer.python_call(func, args, kwargs, kind=type(owner) if name == "join" else None, effect=True)
     module = type(owner).__module__.partition(".")[0]
+    if module == "decimal":
+        note_decimals(tracer)
     if module in PURE and not (module == "numpy" and "random" in type(owner).__module__):
         if holds_objects(args) or (outer and not is_plain(owner)) or name in _EFFECTS_IN_PURE:
             return run_later(tracer, func, args, kwargs)
-        return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+        return func(*map(_if_known, seen(tracer, args)), **seen_named(tracer, kwargs))
     if not outer and isinstance(owner, Iterator):
         return func(*args, **kwargs)
     return call_unknown(tracer, func, args, kwargs)
@@ -150,13 +178,18 @@ def _tells_later(tracer: Tracer, thing: Any) -> bool:
     return tells_later(tracer, thing)
 
 
-def _with_traced_key(kwargs: dict[str, Any]) -> dict[str, Any]:
-    return {**kwargs, "key": traced(kwargs["key"])} if kwargs.get("key") is not None else kwargs
+def _with_traced_key(tracer: Tracer, parts: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    from d2s.operators.special_methods import order_key
+
+    key = order_key(tracer, parts, kwargs.get("key"))
+    return kwargs if key is None else {**kwargs, "key": traced(key)}
 
 
 def traced(func: Any) -> Any:
     """A function of the user for library code that calls it at once."""
-    if not callable(func) or isinstance(func, type):
+    from d2s.operators.builtin_functions import MEANING
+
+    if not callable(func) or (isinstance(func, type) and func not in MEANING):
         return func
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -178,14 +211,38 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
         for arg in older if changes else ():
             tracer.changed(arg)
         return result
-    if any(func is known for known in _CALL_THEIR_ARGUMENTS):
-        args = tuple(map(_if_users, args))
-        kwargs = {name: _if_users(arg) for name, arg in kwargs.items()}
+    looks = policy.module_of(func) in _CALLING
+    if looks or any(func is known for known in _CALL_THEIR_ARGUMENTS):
+        given = _if_known if looks else _if_users
+        args = tuple(map(given, args))
+        kwargs = {name: given(arg) for name, arg in kwargs.items()}
     return func(*seen(tracer, args), **seen_named(tracer, kwargs))
 
 
 def _if_users(arg: Any) -> Any:
     return traced(arg) if callable(arg) and not isinstance(arg, TensorBase) else arg
+
+
+def _if_known(arg: Any) -> Any:
+    """The same for a library that looks at what the function gives."""
+    called = _if_users(arg)
+    if called is arg or isinstance(arg, type):
+        return arg
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result = called(*args, **kwargs)
+        if holds_symbols(result):
+            raise TracingError(
+                f"what {getattr(arg, '__qualname__', 'a function')} gives to a library needs a Python value that is "
+                "known only when the Program runs", _place_of(arg), kind="T02")
+        return result
+
+    return run
+
+
+def _place_of(function: Any) -> Location | None:
+    code = getattr(function, "__code__", None)
+    return user_location() if code is None else Location(code.co_filename, code.co_firstlineno)
 
 
 def _is_harmless(thing: Any) -> bool:
@@ -243,6 +300,7 @@ def call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwar
 
 def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call that may do anything: it happens on every run, at its place."""
+    refuse_looking_around(func, kwargs)
     if policy.is_stdlib(policy.module_of(func)) or policy.module_of(func) in ("builtins", "numpy"):
         result = run_later(tracer, func, args, kwargs)
     else:
@@ -258,6 +316,19 @@ def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
                 tracer.changed(arg)
         tracer.anything_may_change()
     return None if _gives_nothing(func) else result
+
+
+def made_later(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObjectVariable:
+    """An object of a library that each run makes anew."""
+    if policy.is_of_user(cls) or any(map(_is_users_function, (*args, *kwargs.values()))):
+        # Its methods may do anything, and other threads may call them.
+        tracer.anything_may_change()
+    tracer.effects += 1
+    return tracer.python_call(cls, args, kwargs, kind=cls, effect=True)
+
+
+def _is_users_function(thing: Any) -> bool:
+    return isinstance(thing, FunctionType | MethodType) and not policy.is_library(thing.__code__)
 
 
 def _gives_nothing(func: Any) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import importlib.util
 import operator
+import sys
 from types import CellType, FunctionType
 from typing import Any
 
+from d2s.operators import access
 from d2s.operators.guards import Guard, is_empty
 from d2s.operators.sources import Cell, Constant, Global
 from d2s.operators.tracer import Tracer
@@ -46,7 +49,8 @@ class Names:
                 return tracer.python_call(operator.getitem, (namespace, name), effect=True)
             return tracer.read(Global(namespace, name), value, operator.getitem, namespace, name)
         # A global of that name would come first.
-        tracer.guards.add(Guard(Constant(namespace), repr(name) + " not in {v}", (), f"no global {name}"))
+        tracer.remember(namespace, Constant(namespace))
+        tracer.require(Guard(Constant(namespace), repr(name) + " not in {v}", (), f"no global {name}"), namespace)
         return tracer.read(Global(_BUILTINS, name), value) if name in _BUILTINS else value
 
     def load_free(self, tracer: Tracer, name: str, value: Any) -> Any:
@@ -71,6 +75,15 @@ class Names:
         tracer.effect(setattr, cell, "cell_contents", value)
         tracer.note_stored((id(cell), "cell", name), value, cell)
 
+    def imported(self, tracer: Tracer, module: str, level: int, name: str | None, value: Any) -> Any:
+        """What an import statement has bound, as long as the module is this one."""
+        package = self.fn.__globals__.get("__package__") or self.fn.__globals__.get("__name__", "")
+        path = importlib.util.resolve_name("." * level + module, package)
+        found = sys.modules.get(path)
+        tracer.guards.add(Guard(
+            Constant(sys.modules), "{v}.get(" + repr(path) + ") is {k0}", (found,), f"module {path}"))
+        return value if name is None else access.attr(tracer, found, name)
+
     def pending_global(self, name: str, held: Any) -> Any:
         """What the trace has stored in a global, or NameError if it has deleted it."""
         if held is not _GONE:
@@ -94,7 +107,7 @@ class Names:
         else:
             gone = name not in namespace
             template = " not in {v}" if gone else " in {v}"
-            tracer.guards.add(Guard(Constant(namespace), repr(name) + template, (), f"global {name}"))
+            tracer.require(Guard(Constant(namespace), repr(name) + template, (), f"global {name}"), namespace)
         if gone:
             raise NameError(f"name {name!r} is not defined", name=name)
         tracer.remember(namespace, Constant(namespace))
@@ -107,9 +120,9 @@ class Names:
         if key in tracer.pending:
             self.pending_free(name, tracer.pending[key][0])
         elif is_empty(cell):
-            tracer.guards.add(Guard(Constant(cell), "is_empty({v})", (), f"no value of {name}"))
+            tracer.require(Guard(Constant(cell), "is_empty({v})", (), f"no value of {name}"), cell)
             self.pending_free(name, _GONE)
         else:
-            tracer.guards.add(Guard(Constant(cell), "not is_empty({v})", (), f"a value of {name}"))
+            tracer.require(Guard(Constant(cell), "not is_empty({v})", (), f"a value of {name}"), cell)
         tracer.effect(delattr, cell, "cell_contents")
         tracer.note_deleted(key, _GONE, cell)

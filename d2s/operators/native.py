@@ -21,6 +21,7 @@ from d2s.operators.equality import is_plain
 from d2s.operators.guards import lookup
 from d2s.operators.libraries import holds_symbols
 from d2s.operators.open_items import is_open, refuse
+from d2s.operators.surroundings import note_decimals
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -42,17 +43,37 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
         from d2s.operators import open_lists
 
         return open_lists.binary(tracer, name, left, right)
+    if name == "mod" and isinstance(left, str | bytes) and _tells_later(tracer, right):
+        from d2s.operators.special_methods import text_later
+
+        return text_later(tracer, operator.mod, (left, right), {})
     if _must_wait(tracer, name, left, right):
         return tracer.python_call(getattr(operator, name), (left, right), kind=_kind(name, left), effect=True)
     if is_division_in_try(tracer, name, left, right):
         return divided_in_try(tracer, name, left, right)
+    if "decimal" in (type(left).__module__, type(right).__module__):
+        note_decimals(tracer)
+    if name in ("eq", "ne") and isinstance(left, CONTAINERS) and isinstance(right, CONTAINERS):
+        from d2s.operators.special_methods import compares, equal
+
+        if compares(tracer, left) or compares(tracer, right):
+            same = equal(tracer, tracer.snapshot(left), tracer.snapshot(right))
+            return same if name == "eq" else not same
     method = _user_method(tracer, left, f"__{name.strip('_')}__")
     if method is not None:
         return _dispatched(tracer, name, method, left, right)
     method = _user_method(tracer, right, _reflected(name))
     if method is not None:
         return _call(method, left)
+    if name == "ne" and _inverts(left) and _user_method(tracer, left, "__eq__") is not None:
+        same = binary(tracer, "eq", left, right)
+        return tracer.python_call(operator.not_, (same,), kind=bool) if isinstance(same, ObjectVariable) else not same
     return getattr(operator, name)(tracer.snapshot_deeply(left), tracer.snapshot_deeply(right))
+
+
+def _inverts(thing: Any) -> bool:
+    """True if the class of `thing` leaves ``!=`` to `object`, which asks ``==``."""
+    return lookup(type(thing), "__ne__") is object.__dict__["__ne__"]
 
 
 def _identity(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
@@ -87,7 +108,10 @@ def unary(tracer: Tracer, name: str, operand: Any) -> Any:
 
 def tells_later(tracer: Tracer, thing: Any) -> bool:
     """True if what an object says of itself as text is known only when the Program runs."""
-    if holds_symbols(thing) or (tracer.is_outer(thing) and not isinstance(thing, type)):
+    if isinstance(thing, np.ndarray):
+        # As NumPy is set to print it then.
+        return True
+    if holds_symbols(thing) or tracer.is_made(thing) or (tracer.is_outer(thing) and not isinstance(thing, type)):
         return True
     parts = thing.values() if isinstance(thing, dict) else thing
     return isinstance(thing, CONTAINERS) and any(tells_later(tracer, part) for part in parts)
@@ -97,11 +121,14 @@ def _operand(tracer: Tracer, thing: Any) -> Any:
     return tracer.lift(thing) if isinstance(thing, TensorBase) and not isinstance(thing, Variable) else thing
 
 
+def _tells_later(tracer: Tracer, right: Any) -> bool:
+    """True if ``text % right`` is a text that is known only when the Program runs."""
+    parts = right if isinstance(right, tuple) else (right,)
+    return any(tells_later(tracer, part) for part in (right, *parts))
+
+
 def _must_wait(tracer: Tracer, name: str, left: Any, right: Any) -> bool:
     """True if the operator has to be done when the Program runs."""
-    if name == "mod" and isinstance(left, str | bytes):
-        parts = right if isinstance(right, tuple) else (right,)
-        return any(tells_later(tracer, part) for part in (right, *parts))
     if isinstance(left, TensorBase) or isinstance(right, TensorBase):
         return False
     for part in (left, right):

@@ -12,7 +12,7 @@ from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.operators.attempts import may_not_fit
 from d2s.operators.equality import is_plain
-from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for, tensor_guard
+from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for, lookup, tensor_guard
 from d2s.operators.recorder import PathRecorder
 from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import OpenSizes, Place
@@ -21,7 +21,7 @@ from d2s.static.program import Program, Value
 from d2s.static.variable import ObjectVariable, Variable
 
 # Set for classes whose attributes can be set: those of a `class` statement.
-_MUTABLE_CLASS = 1 << 9
+MUTABLE_CLASS = 1 << 9
 _BOUND = (MethodType, BuiltinMethodType)
 
 # In `dirty`: everything may be another than it was.
@@ -107,6 +107,7 @@ class OutsideReader(PathRecorder):
         self._object_inputs: dict[int, Value] = {}
         self._canonical: dict[int, tuple[Any, Variable]] = {}
         self._read_at: dict[int, int] = {}
+        # What was made here and given to somebody outside, who sees later writes to it.
 
     @property
     def freshness(self) -> Freshness:
@@ -136,8 +137,8 @@ class OutsideReader(PathRecorder):
         `again` is a function and its arguments that read it when the Program runs: behind a call that may have
         changed anything, it is checked there that it has not changed this.
         """
-        if again and _ANYTHING in self.dirty and not callable(value) and not isinstance(value, ModuleType):
-            self._check_again(source, value, again)
+        if again and not isinstance(value, ModuleType):
+            self.check_still(source.identity, again[0], again[1:], value, str(source))
         if isinstance(value, Variable | ObjectVariable):
             return value
         place = source.identity
@@ -156,12 +157,21 @@ class OutsideReader(PathRecorder):
             self.remember(value, source)
         return value
 
-    def _check_again(self, source: Source, value: Any, again: tuple[Any, ...]) -> None:
-        place = (source.identity, self.epoch)
-        if place not in self._checked:
-            self._checked.add(place)
-            expected = value if isinstance(value, TensorBase) else Expected(value)
-            self.effect(check_unchanged, again[0], again[1:], expected, str(source))
+    def require(self, guard: Guard, thing: Any) -> None:
+        """Note that the trace depends on a condition on `thing`, which is at the path of `guard`."""
+        self.guards.add(guard)
+        identity = (*guard.source.identity, guard.template, guard.shown)
+        self.check_still(identity, guard.checker(), (thing,), True, str(guard.source))
+
+    def check_still(
+        self, identity: tuple[Any, ...], reader: Any, place: tuple[Any, ...], value: Any, name: str
+    ) -> None:
+        """Behind a call that may have changed anything: have the run check that ``reader(*place)`` is still `value`."""
+        if _ANYTHING not in self.dirty or (identity, self.epoch) in self._checked:
+            return
+        self._checked.add((identity, self.epoch))
+        expected = value if isinstance(value, TensorBase) else Expected(value)
+        self.effect(check_unchanged, reader, place, expected, name)
 
     def _note_same(self, source: Source, first: Source) -> None:
         """Note that the same object was found at a second path."""
@@ -219,8 +229,10 @@ class OutsideReader(PathRecorder):
 
     def guard_held(self, cls: type, name: str) -> None:
         """Note that the trace depends on what a class gives under `name`."""
-        if cls.__flags__ & _MUTABLE_CLASS:
+        if cls.__flags__ & MUTABLE_CLASS:
             self.guards.add(class_guard(cls, name))
+            self.check_still(
+                ("class", id(cls), name), lookup, (cls, name), lookup(cls, name), f"{cls.__qualname__}.{name}")
 
     def guard_class(self, thing: Any, name: str) -> None:
         """Note that the trace depends on the class of `thing`, and on what `name` means there."""
@@ -304,6 +316,11 @@ class OutsideReader(PathRecorder):
         self.tensors_may_change()
         self.dirty[_ANYTHING] = _ANYTHING
 
+    def later_calls_may_change(self) -> None:
+        """The same of a call on an object of the run, if any such object may do it."""
+        if _ANYTHING in self.dirty:
+            self.tensors_may_change()
+
     # --- open sizes --------------------------------------------------------------------------------------------
 
     def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -312,7 +329,7 @@ class OutsideReader(PathRecorder):
         args = tuple(self.lift(arg) if isinstance(arg, TensorBase) else arg for arg in args)
         specs = [arg.spec for arg in args if isinstance(arg, Variable)]
         places = self.sizes.behind((*specs, *args, *_parts(tuple(attrs.values()))))
-        if self.attempts and may_not_fit(op, specs):
+        if self.attempts and (attrs or may_not_fit(op, specs)):
             # Where it fits is to be known while tracing: the handler is traced too.
             self.sizes.need(places)
         try:

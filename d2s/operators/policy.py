@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import sysconfig
@@ -22,6 +23,10 @@ _TRANSPARENT = (
         ("autograd", "decorated.py"), ("autograd", "checkpoint.py"), ("static", "nn.py"), ("ops", "tensor_lists.py"))),
     contextlib.__file__,
 )
+
+# What `functools.total_ordering` adds to a class of the user calls methods of that.
+_ORDERING = frozenset(
+    function.__code__ for found in functools._convert.values() for _, function in found)  # type: ignore[attr-defined]
 
 _ACT_WHEN_RUN = frozenset({
     ("d2s.ops.random", "seed"),
@@ -58,7 +63,7 @@ def is_kept_eager(fn: FunctionType) -> bool:
 def is_library(code: CodeType) -> bool:
     """True for code of the standard library, of installed packages and of d2s."""
     file = code.co_filename
-    if file in _TRANSPARENT:
+    if file in _TRANSPARENT or code in _ORDERING:
         return False
     if file.startswith(_PACKAGE):
         return True
@@ -85,6 +90,18 @@ def is_convertible(fn: FunctionType) -> bool:
         return False
     module = getattr(fn, "__module__", None) or ""
     return not any(module == name or module.startswith(name + ".") for name in _ignored_modules)
+
+
+def wraps_users(fn: FunctionType) -> bool:
+    """True for what a decorator of a library has put around a function of the user."""
+    if is_own(fn.__code__):
+        return False
+    inner = getattr(fn, "__wrapped__", None)
+    while isinstance(inner, FunctionType):
+        if is_convertible(inner):
+            return True
+        inner = getattr(inner, "__wrapped__", None)
+    return False
 
 
 def is_of_user(cls: type) -> bool:

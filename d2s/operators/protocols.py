@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType
@@ -13,8 +14,9 @@ import numpy as np
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, native
+from d2s.operators.attempts import note_caught
 from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
-from d2s.operators.guards import Guard, is_layer, lookup
+from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.open_items import is_open
 from d2s.operators.open_lists import Parts
 from d2s.operators.sources import Constant
@@ -47,6 +49,9 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     method = access.special(tracer, iterable, "__iter__")
     if method is not None:
         return _call(method)
+    getter = access.special(tracer, iterable, "__getitem__") if lookup(type(iterable), "__iter__") is ABSENT else None
+    if getter is not None:
+        return _items(getter)
     if tracer.is_outer(iterable):
         if isinstance(iterable, np.ndarray):
             return [tracer.python_call(_element, (iterable, index), effect=True) for index in range(len(iterable))]
@@ -58,12 +63,22 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     return iterable
 
 
+def _items(getter: Callable[..., Any]) -> Iterator[Any]:
+    """What an object that has only ``__getitem__`` gives, up to the first IndexError."""
+    for index in itertools.count():
+        try:
+            item = _call(getter, index)
+        except IndexError:
+            return
+        yield item
+
+
 def _guarded_parts(tracer: Tracer, iterable: Any) -> Any:
     """What an older container of some other kind gives, as long as it gives the same."""
     source = tracer.source_of(iterable)
     assert source is not None
     parts = tuple(iterable)
-    tracer.guards.add(Guard(source, "same_parts({v}, {k0})", (parts,), f"{counted(len(parts), 'part')}"))
+    tracer.require(Guard(source, "same_parts({v}, {k0})", (parts,), counted(len(parts), "part")), iterable)
     return [part if native.is_plain(part) else tracer.read(Constant(part), part) for part in parts]
 
 
@@ -107,6 +122,7 @@ class _Traced:
         return _call(self.enter)
 
     def __exit__(self, *details: Any) -> Any:
+        note_caught(details[1])
         return _call(self.leave, *details)
 
 

@@ -129,13 +129,19 @@ class Attribute(Source):
 
 @dataclass(frozen=True)
 class Item(Source):
-    """An item of the container at another path; `key` is a plain value."""
+    """An item of the container at another path; `key` is a plain value.
+
+    `kind` is the built-in type whose way of reading it is meant, where the container's class has its own.
+    """
 
     base: Source
     key: Any
+    kind: type | None = None
 
     def expression(self, names: GuardNames) -> str:
         key = repr(self.key) if isinstance(self.key, PRIMITIVES) else names.of(self.key)
+        if self.kind is not None:
+            return f"{names.of(self.kind)}.__getitem__({self.base.expression(names)}, {key})"
         return f"{self.base.expression(names)}[{key}]"
 
     @property
@@ -144,7 +150,7 @@ class Item(Source):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        return (*self.base.identity, "item", type(self.key), self.key)
+        return (*self.base.identity, "item", type(self.key), self.key, self.kind)
 
     def __str__(self) -> str:
         return f"{self.base}[{self.key!r}]"

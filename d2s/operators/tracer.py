@@ -21,7 +21,7 @@ from d2s.operators.choices import joined_spec
 from d2s.operators.closures import Lowering
 from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
-from d2s.operators.guards import REGISTRIES, Guard, layer_state
+from d2s.operators.guards import REGISTRIES, Guard, held_by, layer_state
 from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.run_time import checked_number, set_value, show_retained
 from d2s.operators.sizes import Place
@@ -187,6 +187,14 @@ class Tracer(ContainerReader):
             self.tensors_may_change()
             self._read_at[id(tensor)] = self.epoch
 
+    def set_flag(self, variable: Variable, tensor: Any, flag: bool) -> None:
+        """Set `stop_gradient` of a tensor from outside: if it stops, it goes on being that tensor."""
+        old = variable.value
+        self.set_stop_gradient(variable, flag)
+        if flag and variable.value is not old:
+            self.tensors[variable.value] = tensor
+            self._materialised[variable.value] = self.hook_points[variable.value] = self.materialise(old)
+
     def symbol(self, tensor: Any) -> Variable:
         """The Variable for a tensor of either mode."""
         return tensor if isinstance(tensor, Variable) else self.lift(tensor)
@@ -347,12 +355,17 @@ class Tracer(ContainerReader):
     def guard_layer(self, layer: Any, whole: bool) -> None:
         """Note what the trace depends on by using a Layer, or (`whole`) by running code of d2s on it."""
         for registry in REGISTRIES if whole else ():
-            for name, tensor in layer.__dict__[registry].items():
+            held = layer.__dict__[registry]
+            for name, tensor in held.items():
                 if tensor is not None:
-                    self.read(Item(Attribute(Constant(layer), registry), name), tensor)
+                    self.read(Item(Attribute(Constant(layer), registry), name), tensor, getattr, layer, name)
         state = layer_state(layer, whole)
         self.guards.add(Guard(
             Constant(layer), "same_state({v}, " + repr(whole) + ", {k0})", (state,), "its layers and hooks"))
+        if whole:
+            # Its hooks have checks of their own.
+            self.check_still(
+                ("layer", id(layer)), held_by, (layer,), held_by(layer), f"the structure of a {type(layer).__name__}")
 
     # --- state of the trace, for regions -------------------------------------------------------------------------
 

@@ -154,7 +154,7 @@ def erfinv(x: Tensor, name: str | None = None) -> Tensor:
 
 def multigammaln(x: Tensor, p: int, name: str | None = None) -> Tensor:
     """Logarithm of the gamma function of `p` dimensions: sums of `lgamma`."""
-    total = lgamma(x) + p * (p - 1) / 4 * math.log(math.pi)
+    total = lgamma(x - 0.0) + p * (p - 1) / 4 * math.log(math.pi)
     for k in range(1, p):
         total = total + lgamma(x - k / 2)
     return total

@@ -219,6 +219,21 @@ class PythonOperators:
         return lambda made: made
 
     @staticmethod
+    def decorator(made: Any) -> Any:
+        """What stands behind the ``@`` of a function or class."""
+        return made
+
+    @staticmethod
+    def base(cls: Any) -> Any:
+        """A base or metaclass of a class statement."""
+        return cls
+
+    @staticmethod
+    def imported(module: str, level: int, name: str | None, value: Any) -> Any:
+        """What an import statement has bound: the module, or what it holds under `name`."""
+        return value
+
+    @staticmethod
     def iterate(iterable: Iterable[Any]) -> Iterable[Any]:
         """What a comprehension or an unconverted ``for`` runs over."""
         return iterable
@@ -287,6 +302,10 @@ class PythonOperators:
         `lines` are those of the registrations.
         """
         return nullcontext()
+
+    @staticmethod
+    def caught() -> None:
+        """At the beginning of each ``except`` and ``finally``."""
 
     @staticmethod
     def enter(manager: Any) -> Any:

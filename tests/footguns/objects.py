@@ -15,38 +15,36 @@ from tests.footguns.things import Box, x
 
 
 @footgun
-def attribute(stage):
+def attribute():
     box = Box(scale=2.0)
 
     def f(z):
         return z * box.scale
 
-    f = stage.static(f)
     for box.scale in (2.0, 3.0, 2.0, -1, -2, x(4.0), None, 2.0):
-        stage(f, x())
+        yield f
     del box.scale
-    stage(f, x())
+    yield f
 
 
 @footgun
-def nested_attribute(stage):
+def nested_attribute():
     box = Box(inner=Box(deep=Box(scale=2.0)))
 
     def f(z):
         return z * box.inner.deep.scale
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     box.inner.deep.scale = 3.0
-    stage(f, x())
+    yield f
     box.inner = Box(deep=Box(scale=4.0))
-    stage(f, x())
+    yield f
     box.inner.deep = Box(scale=5.0)
-    stage(f, x())
+    yield f
 
 
 @footgun
-def class_attribute(stage):
+def class_attribute():
     class Thing:
         scale = 2.0
 
@@ -55,18 +53,17 @@ def class_attribute(stage):
     def f(z):
         return z * thing.scale
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     Thing.scale = 3.0
-    stage(f, x())
+    yield f
     thing.scale = 4.0
-    stage(f, x())
+    yield f
     del thing.scale
-    stage(f, x())
+    yield f
 
 
 @footgun
-def class_attribute_of_an_object_made_inside(stage):
+def class_attribute_of_an_object_made_inside():
     class Thing:
         scale = 2.0
 
@@ -79,16 +76,15 @@ def class_attribute_of_an_object_made_inside(stage):
     def f(z):
         return Thing(3.0).scaled(z)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     Thing.scale = 5.0
-    stage(f, x())
+    yield f
     Thing.scaled = lambda self, z: z - self.k
-    stage(f, x())
+    yield f
 
 
 @footgun
-def init_of_a_class_replaced(stage):
+def init_of_a_class_replaced():
     class Thing:
         def __init__(self, k):
             self.k = k
@@ -99,14 +95,13 @@ def init_of_a_class_replaced(stage):
     def init(self, k):
         self.k = k * 10
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     Thing.__init__ = init
-    stage(f, x())
+    yield f
 
 
 @footgun
-def class_attribute_read_through_the_class(stage):
+def class_attribute_read_through_the_class():
     class Thing:
         scale = 2.0
         names = {"a": 1.0}
@@ -114,16 +109,15 @@ def class_attribute_read_through_the_class(stage):
     def f(z):
         return z * Thing.scale + Thing.names["a"]
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     Thing.scale = 3.0
-    stage(f, x())
+    yield f
     Thing.names["a"] = 7.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def inherited_attribute_overridden_later(stage):
+def inherited_attribute_overridden_later():
     class Base:
         scale = 2.0
 
@@ -138,18 +132,17 @@ def inherited_attribute_overridden_later(stage):
     def f(z):
         return thing.changed(z)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     Derived.scale = 3.0
-    stage(f, x())
+    yield f
     Derived.changed = lambda self, z: z + self.scale
-    stage(f, x())
+    yield f
     del Derived.changed
-    stage(f, x())
+    yield f
 
 
 @footgun
-def property_and_its_state(stage):
+def property_and_its_state():
     class Thing:
         def __init__(self):
             self.base = 2.0
@@ -163,18 +156,17 @@ def property_and_its_state(stage):
     def f(z):
         return z * thing.scale
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     thing.base = 5.0
-    stage(f, x())
+    yield f
     Thing.scale = property(lambda self: self.base + 1)
-    stage(f, x())
+    yield f
     Thing.scale = 9.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def getattr_of_the_class(stage):
+def getattr_of_the_class():
     class Thing:
         def __init__(self):
             self.values = {"scale": 2.0}
@@ -190,16 +182,15 @@ def getattr_of_the_class(stage):
     def f(z):
         return z * thing.scale
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     thing.values["scale"] = 3.0
-    stage(f, x())
+    yield f
     thing.scale = 4.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def slots(stage):
+def slots():
     class Thing:
         __slots__ = ("scale",)
 
@@ -209,14 +200,13 @@ def slots(stage):
     def f(z):
         return z * thing.scale
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     thing.scale = 3.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def descriptor_of_the_user(stage):
+def descriptor_of_the_user():
     class Scaled:
         def __get__(self, instance, owner):
             return instance.base * 2
@@ -232,14 +222,13 @@ def descriptor_of_the_user(stage):
     def f(z):
         return z * thing.scale
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     thing.base = 4.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def method_replaced(stage):
+def method_replaced():
     class Thing:
         def changed(self, z):
             return z * 2
@@ -249,18 +238,17 @@ def method_replaced(stage):
     def f(z):
         return thing.changed(z)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     Thing.changed = lambda self, z: z * 3
-    stage(f, x())
+    yield f
     thing.changed = lambda z: z * 4
-    stage(f, x())
+    yield f
     del thing.changed
-    stage(f, x())
+    yield f
 
 
 @footgun
-def class_of_an_object_changed(stage):
+def class_of_an_object_changed():
     class First:
         def changed(self, z):
             return z * 2
@@ -274,14 +262,13 @@ def class_of_an_object_changed(stage):
     def f(z):
         return thing.changed(z)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     thing.__class__ = Second
-    stage(f, x())
+    yield f
 
 
 @footgun
-def operators_of_a_class_replaced(stage):
+def operators_of_a_class_replaced():
     class Thing:
         def __call__(self, z):
             return z * 2
@@ -309,22 +296,21 @@ def operators_of_a_class_replaced(stage):
             z = z * 7
         return thing + z
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     Thing.__call__ = lambda self, z: z * 3
-    stage(f, x())
+    yield f
     Thing.__getitem__ = lambda self, key: key * 5.0
-    stage(f, x())
+    yield f
     Thing.__add__ = lambda self, z: z - 1
-    stage(f, x())
+    yield f
     Thing.__len__ = lambda self: 4
-    stage(f, x())
+    yield f
     Thing.__contains__ = lambda self, key: False
-    stage(f, x())
+    yield f
 
 
 @footgun
-def list_items_and_length(stage):
+def list_items_and_length():
     weights = [1.0, 2.0]
 
     def f(z):
@@ -332,20 +318,19 @@ def list_items_and_length(stage):
             z = z * weight
         return z + len(weights)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     weights[0] = 3.0
-    stage(f, x())
+    yield f
     weights.append(x(2.0))
-    stage(f, x())
+    yield f
     weights.reverse()
-    stage(f, x())
+    yield f
     weights.clear()
-    stage(f, x())
+    yield f
 
 
 @footgun
-def dict_items_and_keys(stage):
+def dict_items_and_keys():
     weights = {"a": 1.0, "b": 2.0}
 
     def f(z):
@@ -353,37 +338,35 @@ def dict_items_and_keys(stage):
             z = z * weight + (1.0 if name == "a" else 2.0)
         return z * weights.get("c", 1.0)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     weights["a"] = 3.0
-    stage(f, x())
+    yield f
     weights["c"] = 5.0
-    stage(f, x())
+    yield f
     weights["a"] = weights.pop("a")
-    stage(f, x())
+    yield f
     del weights["b"]
-    stage(f, x())
+    yield f
 
 
 @footgun
-def dict_keys_equal_but_not_the_same(stage):
+def dict_keys_equal_but_not_the_same():
     weights = {1: 2.0}
 
     def f(z):
         return [z * key for key in weights]
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     weights.clear()
     weights[True] = 2.0
-    stage(f, x())
+    yield f
     weights.clear()
     weights[1.0] = 2.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def set_members(stage):
+def set_members():
     names = {"a"}
 
     def f(z):
@@ -391,50 +374,47 @@ def set_members(stage):
             z = z * 2
         return z + len(names)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     names.add("b")
-    stage(f, x())
+    yield f
     names.discard("a")
-    stage(f, x())
+    yield f
 
 
 @footgun
-def set_members_equal_but_not_the_same(stage):
+def set_members_equal_but_not_the_same():
     numbers = {1}
 
     def f(z):
         return [z * number for number in numbers], type(next(iter(list(numbers)))).__name__
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     numbers.clear()
     numbers.add(True)
-    stage(f, x())
+    yield f
     numbers.clear()
     numbers.add(1.0)
-    stage(f, x())
+    yield f
 
 
 @footgun
-def deque_items(stage):
+def deque_items():
     weights = deque([1.0, 2.0], maxlen=3)
 
     def f(z):
         return z * weights[0] + weights[-1] + len(weights)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     weights.append(5.0)
-    stage(f, x())
+    yield f
     weights.append(6.0)
-    stage(f, x())
+    yield f
     weights.rotate()
-    stage(f, x())
+    yield f
 
 
 @footgun
-def deque_looped_over(stage):
+def deque_looped_over():
     weights = deque([1.0, 2.0])
 
     def f(z):
@@ -442,12 +422,11 @@ def deque_looped_over(stage):
             z = z * weight
         return z, sum(weights), list(weights), max(weights)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     weights.append(5.0)
-    stage(f, x())
+    yield f
     weights[0] = 4.0
-    stage(f, x())
+    yield f
 
 
 @footgun
@@ -469,63 +448,59 @@ def counter_and_defaultdict(stage):
 
 
 @footgun
-def missing_key_of_a_counter(stage):
+def missing_key_of_a_counter():
     counts = Counter("a")
 
     def f(z):
         return z + counts["b"]
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     counts["b"] = 3
-    stage(f, x())
+    yield f
 
 
 @footgun
-def ordered_dict_order(stage):
+def ordered_dict_order():
     weights = OrderedDict(a=1.0, b=2.0)
 
     def f(z):
         return [z * weight for weight in weights.values()]
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     weights.move_to_end("a")
-    stage(f, x())
+    yield f
 
 
 @footgun
-def array_items(stage):
+def array_items():
     weights = np.array([1.0, 2.0, 3.0], dtype="float32")
 
     def f(z):
         return z * weights, z * weights[1], weights.sum(), weights[0] > 2
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     weights[1] = 5.0
-    stage(f, x())
+    yield f
     weights *= 10
-    stage(f, x())
+    yield f
 
 
 @footgun
-def array_in_a_container(stage):
+def array_in_a_container():
     held = {"w": np.array([1.0, 2.0, 3.0], dtype="float32")}
 
     def f(z):
         return z * held["w"], float(held["w"][0])
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     held["w"][0] = 5.0
-    stage(f, x())
+    yield f
     held["w"] = np.array([[1.0, 2.0, 3.0]] * 2)
-    stage(f, x())
+    yield f
 
 
 @footgun
-def array_turned_into_a_tensor(stage):
+def array_turned_into_a_tensor():
     import d2s
 
     weights = np.array([1.0, 2.0, 3.0], dtype="float32")
@@ -533,14 +508,13 @@ def array_turned_into_a_tensor(stage):
     def f(z):
         return z * d2s.to_tensor(weights)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     weights[1] = 5.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def list_turned_into_a_tensor(stage):
+def list_turned_into_a_tensor():
     import d2s
 
     weights = [1.0, 2.0, 3.0]
@@ -548,14 +522,13 @@ def list_turned_into_a_tensor(stage):
     def f(z):
         return z * d2s.to_tensor(weights)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     weights[1] = 5.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def nested_list_turned_into_a_tensor(stage):
+def nested_list_turned_into_a_tensor():
     import d2s
 
     weights = [[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]
@@ -563,29 +536,27 @@ def nested_list_turned_into_a_tensor(stage):
     def f(z):
         return z * d2s.to_tensor(weights)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     weights[1][0] = 5.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def slice_of_a_list(stage):
+def slice_of_a_list():
     weights = [1.0, 2.0, 3.0]
 
     def f(z):
         return [z * weight for weight in weights[1:]], weights[-1]
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     weights[2] = 5.0
-    stage(f, x())
+    yield f
     weights.append(7.0)
-    stage(f, x())
+    yield f
 
 
 @footgun
-def membership_of_nested_containers(stage):
+def membership_of_nested_containers():
     pairs = [(1, [2.0]), (3, [4.0])]
 
     def f(z):
@@ -593,14 +564,13 @@ def membership_of_nested_containers(stage):
             z = z * key + parts[0]
         return z
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     pairs[0][1][0] = 9.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def comparison_of_containers(stage):
+def comparison_of_containers():
     names, wanted = ["a", ["b"]], ["a", ["b"]]
 
     def f(z):
@@ -608,12 +578,11 @@ def comparison_of_containers(stage):
             return z * 2
         return z
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     names[1][0] = "c"
-    stage(f, x())
+    yield f
     wanted[1][0] = "c"
-    stage(f, x())
+    yield f
 
 
 class Kind(enum.Enum):
@@ -622,15 +591,14 @@ class Kind(enum.Enum):
 
 
 @footgun
-def enum_member(stage):
+def enum_member():
     box = Box(kind=Kind.ADD)
 
     def f(z):
         return z + 2 if box.kind is Kind.ADD else z * box.kind.value
 
-    f = stage.static(f)
     for box.kind in (Kind.ADD, Kind.MUL, Kind.ADD):
-        stage(f, x())
+        yield f
 
 
 @dataclass
@@ -640,35 +608,33 @@ class Settings:
 
 
 @footgun
-def dataclass_fields(stage):
+def dataclass_fields():
     settings = Settings()
 
     def f(z):
         return z * settings.scale + settings.parts[0]
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     settings.scale = 3.0
-    stage(f, x())
+    yield f
     settings.parts[0] = 4.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def dataclass_compared(stage):
+def dataclass_compared():
     settings, usual = Settings(), Settings()
 
     def f(z):
         return z * 2 if settings == usual else z * 3
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     settings.scale = 3.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def registry_of_a_class(stage):
+def registry_of_a_class():
     class Registry:
         known: dict[str, Any] = {}
 
@@ -685,18 +651,17 @@ def registry_of_a_class(stage):
     def f(z):
         return Registry.scaled(z, Registry.of("a").scale)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     Registry.known["a"].scale = 3.0
-    stage(f, x())
+    yield f
     Registry.known["a"] = Box(scale=4.0)
-    stage(f, x())
+    yield f
     Registry.scaled = staticmethod(lambda z, k: z + k)
-    stage(f, x())
+    yield f
 
 
 @footgun
-def vars_and_dict_of_an_object(stage):
+def vars_and_dict_of_an_object():
     box = Box(a=2.0, b=3.0)
 
     def f(z):
@@ -704,16 +669,15 @@ def vars_and_dict_of_an_object(stage):
             z = z * value
         return z + box.__dict__["a"]
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     box.a = 4.0
-    stage(f, x())
+    yield f
     box.c = 5.0
-    stage(f, x())
+    yield f
 
 
 @footgun
-def hasattr_and_getattr(stage):
+def hasattr_and_getattr():
     box = Box()
 
     def f(z):
@@ -721,18 +685,17 @@ def hasattr_and_getattr(stage):
             z = z * box.scale
         return z + getattr(box, "shift", 1.0)
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     box.scale = 2.0
-    stage(f, x())
+    yield f
     box.shift = 5.0
-    stage(f, x())
+    yield f
     del box.scale
-    stage(f, x())
+    yield f
 
 
 @footgun
-def isinstance_of_an_outer_object(stage):
+def isinstance_of_an_outer_object():
     box = Box(held=Box(scale=2.0))
 
     def f(z):
@@ -742,28 +705,26 @@ def isinstance_of_an_outer_object(stage):
             return z * box.held.scale * 10
         return z
 
-    f = stage.static(f)
-    stage(f, x())
+    yield f
     box.held = Settings()
-    stage(f, x())
+    yield f
     box.held = 3
-    stage(f, x())
+    yield f
     box.held = Box(scale=5.0)
-    stage(f, x())
+    yield f
 
 
 @footgun
-def object_at_the_same_address(stage):
+def object_at_the_same_address():
     box = Box(held=Box(scale=2.0))
 
     def f(z):
         return z * box.held.scale
 
-    f = stage.static(f)
     for k in range(4):
         box.held = None
         box.held = Box(scale=float(k))
-        stage(f, x())
+        yield f
 
 
 @footgun

@@ -9,6 +9,8 @@ the gradients of tensor arguments and watched tensors.
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import logging
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import d2s
+from tests.footguns.things import x
 from tests.modes.harness import Names, differentiate, message, plain, tensors_in
 
 
@@ -50,6 +53,13 @@ class Stage:
             entry["result"] = plain(result, Names((args, kwargs, self.watched)))
             differentiate([result], 1)
         return result
+
+    def around(self, function: Callable[..., Any], *changes: Callable[[], Any]) -> None:
+        """Convert `function`, call it with a tensor, and again after each of `changes`."""
+        function = self.static(function)
+        for change in (lambda: None, *changes):
+            change()
+            self(function, x())
 
     def note(self, *things: Any) -> None:
         """Compare these values."""
@@ -130,9 +140,25 @@ class Footgun:
 FOOTGUNS: dict[str, Footgun] = {}
 
 
-def footgun(play: Scenario) -> Scenario:
-    """Register a scenario in which static mode must do what eager does."""
-    return _register(Footgun(play))
+def footgun(play: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a scenario in which static mode must do what eager does.
+
+    It is a function of a `Stage`; or a generator without arguments that gives a function each time it is to be called
+    with a tensor, and changes things in between.
+    """
+    return _register(Footgun(_calling(play) if inspect.isgeneratorfunction(play) else play))
+
+
+def _calling(play: Callable[[], Iterator[Any]]) -> Scenario:
+    @functools.wraps(play)
+    def performance(stage: Stage) -> None:
+        converted: dict[Any, Any] = {}
+        for function in play():
+            if function not in converted:
+                converted[function] = stage.static(function)
+            stage(converted[function], x())
+
+    return performance
 
 
 def refused(reason: str) -> Callable[[Scenario], Scenario]:

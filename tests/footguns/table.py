@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.footguns import arguments, effects, hooks, layers, lookups, objects, reads, refusals, values  # noqa: F401
+from tests.footguns import (  # noqa: F401
+    arguments,
+    classes,
+    effects,
+    hooks,
+    layers,
+    lookups,
+    objects,
+    reads,
+    refusals,
+    special_methods,
+    subclasses,
+    values,
+)
 from tests.footguns.stage import FOOTGUNS
 
 PAGE = Path(__file__).parents[2] / "docs" / "footguns.md"

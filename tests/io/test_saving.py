@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import pickle
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import d2s
 from d2s import nn, optimizer
@@ -149,3 +152,45 @@ def test_save_in_a_static_function_happens_on_every_call(tmp_path: Path) -> None
     for value in (1.0, 5.0):
         step(d2s.to_tensor([value]))
         assert d2s.load(tmp_path / "y")["y"].tolist() == [2 * value]
+
+
+def _mutated(data: bytes, draw: st.DataObject) -> bytes:
+    changed = bytearray(data)
+    for _ in range(draw.draw(st.integers(1, 5))):
+        place = draw.draw(st.integers(0, len(changed) - 1))
+        end = place + draw.draw(st.integers(0, 6))
+        changed[place:end] = draw.draw(st.binary(max_size=6))
+        changed = changed or bytearray(b"x")
+    return bytes(changed)
+
+
+@settings(max_examples=max(100, settings.default.max_examples))
+@given(draw=st.data())
+def test_whatever_was_changed_in_a_file_it_is_read_or_refused(draw: st.DataObject) -> None:
+    """No file makes `load` raise anything but ArgumentError, or run code of the file."""
+    written = io.BytesIO()
+    d2s.save({"a": d2s.ones([3]), "b": [1, 2.5, "x", (True, b"q")], "c": np.arange(4)}, written)
+    with contextlib.suppress(d2s.ArgumentError):
+        d2s.load(io.BytesIO(_mutated(written.getvalue(), draw)))
+
+
+def test_tensors_with_flags_and_dtypes_that_save_does_not_write_are_refused() -> None:
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, obj: Any) -> Any:
+            return obj.stored if isinstance(obj, Stored) else None
+
+    class Stored:
+        def __init__(self, *stored: Any) -> None:
+            self.stored = stored
+
+    good = ("tensor", "<f4", (1,), b"\0" * 4)
+    for stored in (
+        (*good, [], None), (*good, True, 3), ("tensor", "<f4,<i4", (1,), b"\0" * 8, True, None),
+        ("module", *good[1:], True, None), ("array", "O", (1,), b"\0" * 8), (), ("again", 7),
+    ):
+        file = io.BytesIO()
+        file.write(b"d2s data 1\n")
+        Pickler(file).dump(Stored(*stored))
+        file.seek(0)
+        with pytest.raises(d2s.ArgumentError, match="damaged"):
+            d2s.load(file)

@@ -231,3 +231,32 @@ def test_a_forked_worker_uses_and_extends_the_programs() -> None:
     for k in (2.0, 3.0):
         _in_a_worker(one, k).backward()
     assert found == one.grad.tolist()
+
+
+def test_a_process_forked_while_another_thread_traces() -> None:
+    """The child does not wait for a thread that is not there."""
+    static = d2s.to_static(lambda z: z * 2 + 1)
+    traces, forked = threading.Event(), threading.Event()
+
+    def trace() -> None:
+        with static._lock:
+            traces.set()
+            forked.wait(30)
+
+    thread = threading.Thread(target=trace)
+    thread.start()
+    try:
+        assert traces.wait(30)
+        context = multiprocessing.get_context("fork")
+        queue = context.Queue()
+        process = context.Process(target=lambda: queue.put(static(d2s.ones([1])).tolist()))
+        with warnings.catch_warnings():
+            # Python warns of forks with threads: that is what is tried here.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process.start()
+        assert queue.get(timeout=30) == [3.0]
+        process.join(30)
+        assert process.exitcode == 0
+    finally:
+        forked.set()
+        thread.join(30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from tests.modes import programs
 from tests.modes.harness import Names, differentiate, message, plain
 
 INSIDE = (str(Path(d2s.__file__).parent), "<d2s")
+EVERYWHERE = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 ARRAY = np.linspace(-1, 1, 6, dtype="float32").reshape(2, 3)
 
 
@@ -121,8 +123,10 @@ USUAL = Training(False).results()
 
 
 def places(count: int, of: int) -> list[int]:
-    """Numbers from 1 to `of`: all of them, or this many."""
-    return list(range(1, of + 1)) if of <= count else sorted(random.Random(0).sample(range(1, of + 1), count))
+    """Numbers from 1 to `of`: all of them in a nightly run, else this many."""
+    if of <= count or EVERYWHERE:
+        return list(range(1, of + 1))
+    return sorted(random.Random(0).sample(range(1, of + 1), count))
 
 
 # Generators that are interrupted while they are thrown away.
@@ -258,3 +262,56 @@ def test_every_line_of_compiled_programs_fails_once(text: str) -> None:
         assert interrupted(run, Interrupter("line", ("<d2s program",), k, ZeroDivisionError))
         assert_untouched()
         assert run() == usual, k
+
+
+def catching() -> Callable[..., Any]:
+    """A function whose own handlers catch whatever comes while it is traced."""
+
+    class Careless:
+        def __enter__(self) -> None:
+            pass
+
+        def __exit__(self, *details: Any) -> bool:
+            return True
+
+    def f(z: Any) -> Any:
+        y = z
+        try:
+            y = z * 2
+            y = y + 1
+        except:  # noqa: E722
+            y = z * 100
+        finally:
+            y = y * 1
+        with Careless():
+            y = y * 2
+        return y
+
+    return d2s.to_static(f)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interruption_that_the_user_catches_is_in_no_program(error: type[BaseException]) -> None:
+    total = Interrupter("call", INSIDE, 0, error)
+    z = d2s.ones([1])
+    interrupted(lambda: catching()(z), total)
+    for k in places(40, total.seen):
+        static = catching()
+        interrupted(lambda static=static: static(z), Interrupter("call", INSIDE, k, error))
+        assert static(z).item() == 6.0, k
+
+
+def test_interruptions_that_the_program_raises_itself_are_caught_as_in_eager_mode() -> None:
+    def f(z: Any, kind: Any) -> Any:
+        try:
+            if kind is not None:
+                raise kind("mine")
+            z = z * 2
+        except (KeyboardInterrupt, MemoryError) as error:
+            z = z * len(str(error))
+        return z
+
+    static = d2s.to_static(f)
+    for kind in (None, KeyboardInterrupt, MemoryError, None):
+        assert static(d2s.ones([1]), kind).item() == f(d2s.ones([1]), kind).item()

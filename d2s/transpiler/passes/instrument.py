@@ -16,7 +16,7 @@ from d2s.transpiler.nodes import Node, is_generated, located, walk
 from d2s.transpiler.passes.instrument_scopes import Scopes, stored_outside
 from d2s.transpiler.passes.instrument_stores import Stores
 from d2s.transpiler.selection import is_plain_test, reads_frame
-from d2s.transpiler.template import call, constant, load, own_call, thunk
+from d2s.transpiler.template import assign, call, constant, load, own_call, thunk
 from d2s.transpiler.visitors import Visitor
 
 # What a comprehension may hold that sees the scope of the comprehension later, or binds or waits outside of it.
@@ -150,7 +150,7 @@ class _Instrument(Stores):
 
     def visit_FunctionDef(self, node: Node) -> Any:
         if not is_generated(node):
-            node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+            node.decorator_list = self.decorators(node)
             self.visit_defaults(node.args)
             if hasattr(node, "nested_index"):
                 node.decorator_list.append(self.operator("function", node, constant(node.nested_index)))
@@ -187,11 +187,39 @@ class _Instrument(Stores):
         args.kw_defaults = [None if default is None else self.visit(default) for default in args.kw_defaults]
 
     def visit_ClassDef(self, node: Node) -> Any:
-        for field in ("decorator_list", "bases", "keywords"):
-            setattr(node, field, [self.visit(part) for part in getattr(node, field)])
+        node.decorator_list = self.decorators(node)
+        node.bases = [self.operator("base", part, self.visit(part)) for part in node.bases]
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
+            if keyword.arg == "metaclass":
+                keyword.value = self.operator("base", keyword.value, keyword.value)
         with self.scopes.class_body(node):
             node.body = self.visit_block(node.body)
         return node
+
+    def decorators(self, node: Node) -> list[Node]:
+        """Decorators whose calls are seen."""
+        return [self.operator("decorator", part, self.visit(part)) for part in node.decorator_list]
+
+    # Imports
+
+    def visit_Import(self, node: Node) -> Any:
+        return [node, *(
+            statement for alias in node.names
+            for statement in self.imported(node, alias.asname or alias.name.partition(".")[0], alias.name, 0, None))]
+
+    def visit_ImportFrom(self, node: Node) -> Any:
+        return [node, *(
+            statement for alias in node.names
+            for statement in self.imported(
+                node, alias.asname or alias.name, node.module or "", node.level or 0, alias.name))]
+
+    def imported(self, node: Node, bound: str, module: str, level: int, name: str | None) -> list[Node]:
+        """What was imported is read once more, by an operator."""
+        if self.scopes.kind(bound) != "local":
+            return []
+        value = self.operator("imported", node, constant(module), constant(level), constant(name), load(bound))
+        return [located(assign(bound, value), node)]
 
     def visit_block(self, statements: list[Node]) -> list[Node]:
         done: list[Node] = []

@@ -200,6 +200,9 @@ class Stores(Rewriter):
             statements = getattr(node, field)
             item = gast.withitem(context_expr=self.operator("attempt", statements[0]), optional_vars=None)
             setattr(node, field, [located(gast.With(items=[item], body=statements, type_comment=None), statements[0])])
+        for block in (*(handler.body for handler in node.handlers), node.finalbody):
+            if block:
+                block.insert(0, located(gast.Expr(value=self.operator("caught", block[0])), block[0]))
         return node
 
     visit_TryStar = visit_Try

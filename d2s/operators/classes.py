@@ -1,0 +1,176 @@
+"""What traced code asks about classes: `type`, `isinstance`, `issubclass`, `callable`, and dispatch by class."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from types import FunctionType, MethodType, UnionType
+from typing import Any, get_args
+
+from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
+from d2s.operators import native, policy
+from d2s.operators.converted import is_converted
+from d2s.operators.guards import Guard, lookup
+from d2s.operators.outside import MUTABLE_CLASS
+from d2s.operators.sources import Attribute, Constant
+from d2s.operators.tracer import Tracer
+from d2s.static.variable import ObjectVariable, Variable
+
+
+def _call(function: Any, *args: Any) -> Any:
+    from d2s.operators.calls import call
+
+    return call(function, *args)
+
+
+def type_of(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+    """``type(thing)``: of what stands for something, the type of that; with three arguments, a new class."""
+    if len(args) != 1 or kwargs:
+        return type(*args, **kwargs)
+    return _class_of(tracer, args[0]) or type(args[0])
+
+
+def _class_of(tracer: Tracer, thing: Any) -> Any:
+    """The class that `thing` has in eager mode; None if it is known only when the Program runs."""
+    if isinstance(thing, Variable):
+        tensor = tracer.outer_tensor(thing)
+        return type(tensor) if tensor is not None else _tensor_class()
+    return thing.value.kind if isinstance(thing, ObjectVariable) else type(thing)
+
+
+def _tensor_class() -> type:
+    from d2s.eager.tensor import Tensor
+
+    return Tensor
+
+
+def _known_class(tracer: Tracer, thing: Any, use: str) -> Any:
+    cls = _class_of(tracer, thing)
+    if cls is None:
+        raise TracingError(
+            f"{use} of a value that is known only when the Program runs ({thing.value.name})", user_location(),
+            kind="T08")
+    return cls
+
+
+def is_instance(tracer: Tracer, thing: Any, kinds: Any) -> Any:
+    """``isinstance(thing, kinds)``."""
+    cls = _known_class(tracer, thing, "isinstance()")
+    is_symbol = isinstance(thing, Variable | ObjectVariable)
+    for kind in _flat(kinds):
+        if cls is kind:
+            return True
+        check = _users_check(tracer, kind, "__instancecheck__")
+        if check is not None:
+            found = native.truth(tracer, _call(check, thing))
+        else:
+            found = issubclass(cls, kind) if is_symbol else isinstance(thing, kind)
+            _guard_kind(tracer, cls, kind, thing)
+        if found:
+            return found
+    return False
+
+
+def is_subclass(tracer: Tracer, cls: Any, kinds: Any) -> Any:
+    """``issubclass(cls, kinds)``."""
+    for kind in _flat(kinds):
+        check = _users_check(tracer, kind, "__subclasscheck__")
+        if check is not None:
+            found = native.truth(tracer, _call(check, cls))
+        else:
+            found = issubclass(cls, kind)
+            _guard_kind(tracer, cls, kind)
+        if found:
+            return found
+    return False
+
+
+def _flat(kinds: Any) -> Iterator[Any]:
+    if isinstance(kinds, tuple):
+        for kind in kinds:
+            yield from _flat(kind)
+    elif isinstance(kinds, UnionType):
+        yield from get_args(kinds)
+    else:
+        yield kinds
+
+
+def _users_check(tracer: Tracer, kind: Any, name: str) -> MethodType | None:
+    """What the user's metaclass of `kind` defines for the question."""
+    check = lookup(type(kind), name)
+    if isinstance(check, FunctionType) and policy.is_convertible(check):
+        tracer.guard_held(type(kind), name)
+        return MethodType(check, kind)
+    return None
+
+
+def _guard_kind(tracer: Tracer, cls: type, kind: Any, thing: Any = None) -> None:
+    """Note that the trace depends on whether `cls` is a `kind`."""
+    if lookup(type(kind), "__subclasscheck__") is type.__dict__["__subclasscheck__"]:
+        if cls.__flags__ & MUTABLE_CLASS and policy.is_of_user(cls):
+            tracer.read(Attribute(Constant(cls), "__mro__"), cls.__mro__, getattr, cls, "__mro__")
+        return
+    # Classes may be registered with an abstract one at any time; protocols ask what an object has.
+    source, question = Constant(cls), "issubclass"
+    try:
+        known = issubclass(cls, kind)
+    except TypeError:
+        found = tracer.source_of(thing)
+        if found is None:
+            return
+        source, question, known = found, "isinstance", isinstance(thing, kind)  # type: ignore[assignment]
+    tracer.guards.add(Guard(
+        source, f"{question}({{v}}, {{k0}}) is {known}", (kind,), f"{getattr(kind, '__qualname__', kind)}: {known}"))
+
+
+def is_callable(tracer: Tracer, thing: Any) -> bool:
+    """``callable(thing)``."""
+    if not isinstance(thing, type | Variable | ObjectVariable) and policy.is_of_user(type(thing)):
+        tracer.guard_class(thing, "__call__")
+    return callable(thing)
+
+
+# --- classes made inside ---------------------------------------------------------------------------------------------
+
+
+def check_base(cls: Any) -> None:
+    """Refuse a base or metaclass that runs code of the user when a class is made from it: it is not traced."""
+    if not isinstance(cls, type):
+        return
+    makers = cls if issubclass(cls, type) else type(cls)
+    for held, names in ((cls, ("__init_subclass__",)), (makers, ("__prepare__", "__new__", "__init__"))):
+        for name in names:
+            found = lookup(held, name)
+            function = getattr(found, "__func__", found)
+            if not isinstance(function, FunctionType) or is_converted(function):
+                # Code of this trace itself is seen.
+                continue
+            if policy.is_convertible(function):
+                raise UnsupportedSyntaxError(
+                    f"a class made inside: {function.__qualname__} acts when it is made", user_location(),
+                    "Make the class outside of the static function.", kind="U28")
+
+
+# --- functools.singledispatch ---------------------------------------------------------------------------------------
+
+
+def is_single_dispatch(func: FunctionType) -> bool:
+    """True for what `functools.singledispatch` makes of a function."""
+    return func.__code__ is _DISPATCHER_CODE and hasattr(func, "dispatch")
+
+
+@functools.singledispatch
+def _sample(thing: Any) -> None:
+    """Only its code is looked at."""
+
+
+_DISPATCHER_CODE = _sample.__code__  # type: ignore[attr-defined]
+
+
+def dispatched(tracer: Tracer, func: Any, first: Any) -> Any:
+    """The function that is registered with `func` for the class of its first argument."""
+    cls = _known_class(tracer, first, "dispatch by the class")
+    found = func.dispatch(cls)
+    tracer.guards.add(Guard(
+        Constant(func), "{v}.dispatch({k0}) is {k1}", (cls, found), f"{found.__qualname__} for {cls.__qualname__}"))
+    return found

@@ -1,0 +1,201 @@
+"""Built-in functions that ask an object for a number, a text or an order: special methods of the user's classes are
+traced."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
+from typing import Any
+
+from d2s.core.interpreter import TensorBase
+from d2s.operators import access, native, policy
+from d2s.operators.guards import lookup
+from d2s.operators.tracer import Tracer
+from d2s.static.variable import ObjectVariable
+from d2s.transpiler.interface import format_value
+
+
+def _call(function: Any, *args: Any) -> Any:
+    from d2s.operators.calls import call
+
+    return call(function, *args)
+
+
+def users(tracer: Tracer, thing: Any, *names: str) -> Any:
+    """The first of these methods that the user's class of `thing` defines; None if there is none."""
+    if isinstance(thing, TensorBase | ObjectVariable | type):
+        return None
+    return next(_defined(tracer, thing, names), (None, ""))[0]
+
+
+def _defined(tracer: Tracer, thing: Any, names: Iterable[str]) -> Iterator[tuple[Any, str]]:
+    for name in names:
+        method = access.special(tracer, thing, name)
+        if method is not None:
+            yield method, name
+
+
+def asking(*names: str, kind: type | None = None, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """What a built-in function does that asks its first argument by one of these methods; it gives a `kind`."""
+
+    def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        method = users(tracer, args[0], *names) if args and not kwargs else None
+        if method is None:
+            return otherwise(tracer, *args, **kwargs)
+        result = _call(method, *args[1:])
+        if kind is not None and not isinstance(result, kind | ObjectVariable):
+            raise TypeError(
+                f"{type(args[0]).__name__}.{next(_defined(tracer, args[0], names))[1]} returned non-{kind.__name__} "
+                f"(type {type(result).__name__})")
+        return result
+
+    return traced
+
+
+def untraced(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A built-in function of plain values and tensors."""
+    from d2s.operators.libraries import call_builtin
+
+    return lambda tracer, *args, **kwargs: call_builtin(tracer, function, args, kwargs)
+
+
+# --- text -----------------------------------------------------------------------------------------------------------
+
+_TELLING = ("__str__", "__repr__", "__format__")
+
+
+def runs_users_code(thing: Any) -> bool:
+    """True if a text of `thing` is made by a method of the user."""
+    parts = [*thing, *thing.values()] if isinstance(thing, dict) else thing
+    if isinstance(thing, native.CONTAINERS):
+        return any(map(runs_users_code, parts))
+    found = (lookup(type(thing), name) for name in _TELLING)
+    return any(isinstance(method, FunctionType) and policy.is_convertible(method) for method in found)
+
+
+def text_later(tracer: Tracer, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A text that is made when the Program runs."""
+    result = tracer.python_call(function, args, kwargs, kind=str, effect=True)
+    if runs_users_code((*args, *kwargs.values())):
+        tracer.anything_may_change()
+    return result
+
+
+def as_text(function: Callable[..., Any]) -> Callable[..., Any]:
+    """str, repr, format: what an older object or a symbol says of itself is asked for when the Program runs."""
+
+    def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        if any(native.tells_later(tracer, arg) for arg in args):
+            return text_later(tracer, function, args, kwargs)
+        return function(*args, **kwargs)
+
+    return traced
+
+
+to_str = asking("__str__", "__repr__", kind=str, otherwise=as_text(str))
+to_repr = asking("__repr__", kind=str, otherwise=as_text(repr))
+
+
+def formatted(tracer: Tracer, value: Any, conversion: str | None, spec: Any) -> Any:
+    """``{value!conversion:spec}`` in an f-string."""
+    if conversion in ("s", "r"):
+        value, conversion = (to_str if conversion == "s" else to_repr)(tracer, value), None
+    method = users(tracer, value, "__format__") if conversion is None else None
+    if method is not None:
+        return _call(method, spec)
+    if isinstance(spec, str) and not spec and conversion is None and users(tracer, value, "__str__", "__repr__"):
+        return to_str(tracer, value)
+    if native.tells_later(tracer, value) or isinstance(spec, TensorBase | ObjectVariable):
+        return text_later(tracer, format_value, (value, conversion, spec), {})
+    return format_value(value, conversion, spec)
+
+
+def to_format(tracer: Tracer, value: Any, spec: Any = "") -> Any:
+    """``format(value, spec)``."""
+    return formatted(tracer, value, None, spec)
+
+
+# --- equality -------------------------------------------------------------------------------------------------------
+
+
+def compares(tracer: Tracer, thing: Any) -> bool:
+    """True if `thing`, or something in a container, is compared by a method of the user."""
+    if isinstance(thing, native.CONTAINERS):
+        return any(compares(tracer, part) for part in (thing.values() if isinstance(thing, dict) else thing))
+    return not native.is_plain(thing) and users(tracer, thing, "__eq__") is not None
+
+
+def equal(tracer: Tracer, left: Any, right: Any) -> bool:
+    """``left is right or left == right``, as containers compare what they hold."""
+    if left is right:
+        return True
+    if isinstance(left, list | tuple | deque) and isinstance(right, type(left)):
+        return len(left) == len(right) and all(equal(tracer, *pair) for pair in zip(left, right, strict=True))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(tracer, part, right[key]) for key, part in left.items())
+    return bool(native.truth(tracer, native.binary(tracer, "eq", left, right)))
+
+
+def search(tracer: Tracer, parts: Any, name: str, wanted: Any) -> Any:
+    """``index``, ``count`` or ``remove`` of a list, or ``__contains__``."""
+    found = (number for number, part in enumerate(parts) if equal(tracer, part, wanted))
+    if name == "count":
+        return sum(1 for _ in found)
+    first = next(found, None)
+    if name == "__contains__":
+        return first is not None
+    if first is None:
+        raise ValueError(f"{type(parts).__name__}.{name}(x): x not in {type(parts).__name__}")
+    if name == "remove":
+        del parts[first]
+        return None
+    return first
+
+
+# --- order ----------------------------------------------------------------------------------------------------------
+
+
+class _Ordered:
+    """Stands for an object of the user while things are put in order: its comparisons are traced."""
+
+    def __init__(self, tracer: Tracer, value: Any) -> None:
+        self.tracer, self.value = tracer, value
+
+    def __lt__(self, other: object) -> bool:
+        return self._is("lt", other)
+
+    def __gt__(self, other: object) -> bool:
+        return self._is("gt", other)
+
+    def _is(self, name: str, other: Any) -> bool:
+        return bool(native.truth(self.tracer, native.binary(self.tracer, name, self.value, other.value)))
+
+
+def order_key(tracer: Tracer, parts: Iterable[Any], key: Any) -> Any:
+    """The key by which `parts` are put in order; objects of the user's classes are compared through the trace."""
+    if not any(users(tracer, part if key is None else None, "__lt__", "__gt__") for part in parts):
+        return key
+    return lambda part: _Ordered(tracer, part)
+
+
+def comparison_key(tracer: Tracer, compare: Any) -> Any:
+    """``functools.cmp_to_key(compare)``."""
+
+    class Key:
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+        def __lt__(self, other: Key) -> bool:
+            return bool(native.truth(tracer, native.binary(tracer, "lt", _call(compare, self.value, other.value), 0)))
+
+        def __gt__(self, other: Key) -> bool:
+            return bool(native.truth(tracer, native.binary(tracer, "gt", _call(compare, self.value, other.value), 0)))
+
+    return Key
+
+
+__all__ = [
+    "asking", "compares", "comparison_key", "equal", "formatted", "order_key", "runs_users_code", "search",
+    "text_later", "to_format", "to_repr", "to_str", "untraced", "users",
+]
