@@ -280,7 +280,7 @@ class UnsupportedSyntaxError(_Refusal, NotImplementedError):
     """A construct that cannot become a graph."""
 
 
-class TracingError(_Refusal, TypeError):
+class TracingError(UnsupportedSyntaxError, TypeError):
     """Python needs the value of a tensor that is known only when the Program runs."""
 
 

@@ -146,14 +146,14 @@ KINDS = (
     syntax(
         "U17",
         "A Python loop without end",
-        cause="A `for` over an endless iterator (`itertools.count()`) whose `break` depends on a tensor.",
+        cause="A `for` over an endless iterator other than `itertools.count()` whose `break` depends on a tensor.",
         fix="Write it as `while` with a counter.",
         example="""
             import itertools
 
             @paddle.jit.to_static
             def f(x):
-                for _ in itertools.count():
+                for _ in itertools.repeat(None):
                     if x.sum() < 1:
                         break
                     x = x / 2
@@ -162,9 +162,13 @@ KINDS = (
             f(paddle.to_tensor([8.0]))
         """,
         fixed="""
+            import itertools
+
             @paddle.jit.to_static
             def f(x):
-                while x.sum() >= 1:
+                for _ in itertools.count():
+                    if x.sum() < 1:
+                        break
                     x = x / 2
                 return x
 
@@ -221,28 +225,28 @@ KINDS = (
     syntax(
         "U21",
         "A loop whose variables change their kind",
-        cause="A loop on a tensor carries its variables from turn to turn: tensors, numbers, and None that becomes a "
-        "tensor. Lists that grow, texts and other objects that change cannot be carried.",
-        fix="Give every variable one kind of value in all turns; collect in a tensor with `concat`.",
+        cause="A loop on a tensor carries its variables from turn to turn: tensors, numbers, None that becomes a "
+        "tensor, and lists that grow by elements of one kind. Texts and other objects that change cannot be carried.",
+        fix="Give every variable one kind of value in all turns.",
         example="""
             @paddle.jit.to_static
             def halves(x):
-                seen = []
+                word = "a"
                 while x.sum() > 1:
                     x = x / 2
-                    seen.append(x)
-                return seen
+                    word = word + "a"
+                return word
 
             halves(paddle.to_tensor([8.0]))
         """,
         fixed="""
             @paddle.jit.to_static
             def halves(x):
-                seen = paddle.zeros([0])
+                words = ["a"]
                 while x.sum() > 1:
                     x = x / 2
-                    seen = paddle.concat([seen, x])
-                return seen
+                    words.append("a")
+                return words
 
             halves(paddle.to_tensor([8.0]))
         """,

@@ -155,9 +155,9 @@ KINDS = (
     gradient(
         "G09",
         "A tensor of one turn",
-        cause="A tensor that was made in one turn of a loop on a tensor was put into an object outside. The backward "
-        "of the Program cannot begin in the middle of its loop.",
-        fix="Return the tensor through a variable of the loop, or keep the function eager.",
+        cause="A tensor that was made in one turn of a loop on a tensor was put into a list or an object, and is "
+        "differentiated before the function is at its end.",
+        fix="Call `backward()` behind the function, or keep the function eager.",
         example="""
             seen = []
 
@@ -166,10 +166,10 @@ KINDS = (
                 while x.sum() > 1:
                     x = x / 2
                     seen.append(x)
+                    seen[-1].backward()
                 return x
 
             halves(paddle.to_tensor([8.0], stop_gradient=False))
-            seen[0].backward()
         """,
     ),
     gradient(

@@ -30,26 +30,26 @@ KINDS = (
         "T02",
         "Python needs a value of the run",
         cause="A Python value that was computed from a tensor (`x.item()`, `int(x)`, a result of an untraced call) is "
-        "used where Python needs it at once: as index of a list, key of a dict, name of an attribute.",
-        fix="Index a tensor in place of a list, or put that part into a function marked "
+        "used where Python needs it at once: as the end of a slice of a list, member of a set, name of an attribute.",
+        fix="Slice a tensor in place of a list, or put that part into a function marked "
         "`@paddle.jit.not_to_static`, which is called in every run.",
         example="""
             @paddle.jit.to_static
-            def name_of(x):
-                return ["a", "b"][int(x.sum())]
+            def names_of(x):
+                return ["a", "b"][: int(x.sum())]
 
-            name_of(paddle.to_tensor([1.0]))
+            names_of(paddle.to_tensor([1.0]))
         """,
         fixed="""
             @paddle.jit.not_to_static
-            def pick(x):
-                return ["a", "b"][int(x.sum())]
+            def first(x):
+                return ["a", "b"][: int(x.sum())]
 
             @paddle.jit.to_static
-            def name_of(x):
-                return pick(x)
+            def names_of(x):
+                return first(x)
 
-            name_of(paddle.to_tensor([1.0]))
+            names_of(paddle.to_tensor([1.0]))
         """,
     ),
     tracing(
@@ -157,21 +157,21 @@ KINDS = (
     ),
     tracing(
         "T07",
-        "A range of unknown length is spread out",
-        cause="A `range` whose length is known only when the Program runs can be looped over; `list(...)`, `len(...)`, "
-        "`in` and indices need it at once.",
-        fix="Loop over it with `for`, or use `paddle.arange`.",
+        "A range or list of unknown length is spread out",
+        cause="A `range` or list whose length is known only when the Program runs can be looped over, also in a list "
+        "comprehension; `zip`, `*`, `in` of a range, and other comprehensions need it at once.",
+        fix="Loop over it with `for`, or use `list(range(...))` or `paddle.arange`.",
         example="""
             @paddle.jit.to_static
             def f(n):
-                return list(range(n))
+                return [*range(n)]
 
             f(paddle.to_tensor(3))
         """,
         fixed="""
             @paddle.jit.to_static
             def f(n):
-                return paddle.arange(n)
+                return list(range(n))
 
             f(paddle.to_tensor(3))
         """,

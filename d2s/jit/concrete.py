@@ -87,7 +87,7 @@ class ConcreteProgram:
         run: Run | CallNode | None = None if step is None else step_run(compiled, step, tensors)
         function = compiled.forward if run is None or step is None else step.run
         if run is None:
-            run = CallNode(compiled, tensors) if compiled.reachable else Run(tensors)
+            run = CallNode(compiled, tensors) if compiled.reachable or compiled.shows_turns else Run(tensors)
         try:
             return silently(function, run, *objects)
         except Exception as error:

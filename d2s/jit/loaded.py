@@ -96,7 +96,7 @@ class _Mode:
             compiled = compiled.checked
         read = [given[number] if kind == "argument" else tensors[number] for kind, number in self._inputs]
         wanted = state.grad_enabled and any(not read[i].stop_gradient for i in compiled.edge_positions)
-        run = CallNode(compiled, read) if wanted and compiled.reachable else Run(read, wanted)
+        run = CallNode(compiled, read) if wanted and (compiled.reachable or compiled.shows_turns) else Run(read, wanted)
         with SILENT:
             return called(compiled.forward, run)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core.hooks import HookList
-from d2s.core.spec import TensorSpec, spec_of
+from d2s.core.spec import spec_of
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor
-from d2s.errors import AnomalyError, GradientError
+from d2s.errors import AnomalyError
+from d2s.jit.turn_node import TurnNode
 from d2s.static.executor import Compiled
 from d2s.static.failures import in_the_users_terms
 from d2s.static.numeric_errors import SILENT, outside
@@ -40,7 +41,7 @@ class Run:
         array = np.asarray(data)
         if stop_gradient or not self.grad or (hooks is not None and hooks.stop_gradient):
             return _noted(hooks, Tensor(array))
-        return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array), hooks), 0))
+        return _noted(hooks, Tensor(array, False, TurnNode(spec_of(array), hooks), 0))
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
@@ -66,7 +67,8 @@ class CallNode(InteriorNode):
     """
 
     __slots__ = (
-        "compiled", "given", "left", "made", "reached", "saved", "tape", "tensors", "versions", "walks", "written")
+        "compiled", "given", "left", "made", "of_turns", "reached", "saved", "tape", "tensors", "versions", "walks",
+        "written")
 
     may_unfold = True
 
@@ -91,18 +93,24 @@ class CallNode(InteriorNode):
         self.made: dict[int, weakref.ref[Tensor]] = {}
         # Their numbers, if they have been written to.
         self.written: set[int] = set()
+        # What was asked for a Tensor in turns of loops, in their order: the node made for it, if it is needed still.
+        self.of_turns: list[weakref.ref[TurnNode] | None] = []
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
         known = _known(hooks)
-        is_of_a_turn = known is not None and type(known._node) is _InsideLoop
+        if number is None:
+            self.of_turns.append(None)
+        is_of_a_turn = known is not None and type(known._node) is TurnNode
         if known is not None and not (is_of_a_turn and number is not None):
             return known
         array = np.asarray(data)
         if stop_gradient or (hooks is not None and hooks.stop_gradient):
             return _noted(hooks, Tensor(array))
         if number is None:
-            return _noted(hooks, Tensor(array, False, _InsideLoop(spec_of(array), hooks), 0))
+            node = TurnNode(spec_of(array), hooks, self)
+            self.of_turns[-1] = weakref.ref(node)
+            return _noted(hooks, Tensor(array, False, node, 0))
         self.given += 1
         self.specs[number] = spec_of(array)  # type: ignore[index]
         if hooks is not None:
@@ -128,6 +136,10 @@ class CallNode(InteriorNode):
             if self.tape is not None:
                 self.tape.note_write(index)
 
+    def stands_for(self, index: int, tensor: Tensor) -> None:
+        if index in self.made:
+            self.made[index] = weakref.ref(tensor)
+
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run: its gradient stays with it."""
         tensor = Tensor(np.asarray(data), False)
@@ -142,17 +154,23 @@ class CallNode(InteriorNode):
         return None if number is None else self.edges[number]
 
     def resolved(self, index: int, walk: Any) -> Edge | None:
+        # Of a run that has been used up, the path is still known if there is only one.
+        if self.tape is None and (
+            self.compiled.has_regions if self.released else not self._has_to_unfold(walk)
+        ):
+            return self, index
+        return self.unfolded().edge(index)
+
+    def unfolded(self) -> Tape:
+        """The run as nodes of the tape, as far as it has come."""
         if self.tape is None:
-            # Of a run that has been used up, the path is still known if there is only one.
-            if self.compiled.has_regions if self.released else not self._has_to_unfold(walk):
-                return self, index
             from d2s.jit.unfold import Tape
 
             self.tape = Tape()
             self.tape.follow(self)
         elif self.tape.saved is not self.saved:
             self.tape.follow(self)
-        return self.tape.edge(index)
+        return self.tape
 
     def leads_on(self, walk: Any) -> bool:
         return super().leads_on(walk) or (self.released and self in walk.asked)
@@ -160,6 +178,8 @@ class CallNode(InteriorNode):
     def _has_to_unfold(self, walk: Any) -> bool:
         compiled = self.compiled
         if walk.create_graph or self.walks or self.written or not compiled.is_exact:
+            return True
+        if any(node is not None and node() is not None for node in self.of_turns):
             return True
         if walk.asked is not None and (
             compiled.has_regions or self in walk.asked or len(self.edges) > len(compiled.edge_positions)
@@ -325,21 +345,3 @@ class CallNode(InteriorNode):
         if not isinstance(hooks, HookList):
             hooks = self.hooks.get(number) if self.hooks is not None and number is not None else None
         return outside(walk.hooked, hooks, Tensor(np.asarray(grad))).data if hooks else grad
-
-
-class _InsideLoop(InteriorNode):
-    """Stands for a value of one turn of a loop that left the Program as a Tensor."""
-
-    __slots__ = ()
-
-    def __init__(self, spec: TensorSpec, hooks: Any) -> None:
-        super().__init__([], (spec,))
-        if hooks is not None:
-            self.hooks = {0: hooks}
-
-    def visit(self, walk: Any, grads: list[Tensor | None]) -> None:
-        raise GradientError(
-            "a tensor made in one turn of a tensor loop cannot be differentiated from outside the static function",
-            advice="Return it through a variable of the loop, or keep the function eager.",
-            kind="G09",
-        )

@@ -60,6 +60,7 @@ class StepRun(CallNode):
         self.tensors = tensors
         self.given = 0
         self.made = {}
+        self.of_turns = []
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""

@@ -132,6 +132,10 @@ class _Path:
         self._made: list[tuple[PathNode, Sequence[Any], Sequence[Place]]] = []
         program = call.compiled.program
         self._writes = program.writes
+        self._outside = {*call.compiled.tensors, *program.outputs}
+        self._of_turns = iter(call.of_turns)
+        # Tensors of single turns whose gradients may be asked for: where these go.
+        self.shown: list[Edge] = []
         for value, tensor, version in zip(call.compiled.tensors, call.tensors, call.versions, strict=True):
             self._places[value] = Place(
                 tensor.spec, None if value.stop_gradient else call.edge_of(value), Storage(tensor, version),
@@ -144,6 +148,7 @@ class _Path:
         """Let the nodes that gradients can come to hold what their rules read: the run has kept it."""
         reached: set[Any] = set()
         stack = [found[0][0] for found in self.outputs() if found is not None and found[0] is not None]
+        stack += [node for node, _ in self.shown]
         while stack:
             node = stack.pop()
             if node not in reached and isinstance(node, InteriorNode) and not node.may_unfold:
@@ -266,6 +271,17 @@ class _Path:
             held = {**(node.hooks or {}), index: hooks}
             node.hooks = dict(sorted(held.items(), key=lambda item: item[1].first))
 
+    def _materialise(self, operator: Operator) -> None:
+        """A Tensor of one turn: the run has noted its node, in the order of the turns."""
+        value = operator.inputs[0]
+        if value in self._outside or (value.maybe_missing is not None and self._place(value)._data is None):
+            return
+        noted = next(self._of_turns, None)
+        node, edge = None if noted is None else noted(), self._place(value).edge
+        if node is not None and edge is not None:
+            node.take_place(edge)
+            self.shown.append(edge)
+
     def _same(self, operator: Operator) -> None:
         self._name(operator.outputs, operator.inputs)
 
@@ -358,6 +374,7 @@ class _Path:
 
 _FOLLOW: dict[str, Any] = {
     "hook_point": _Path._hook_point,
+    "materialise": _Path._materialise,
     "check_bound": lambda path, operator: path._same(operator) if operator.inputs[0].is_tensor else None,
     "constant": _Path._same,
     "replace": _Path._replace,

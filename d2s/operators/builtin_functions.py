@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import access, classes, copies, native, places, special_methods
+from d2s.operators import access, classes, copies, growing, native, places, special_methods
 from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
@@ -175,6 +175,9 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
     """zip, enumerate, list, ...: what they run over is read through the trace."""
 
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        if function is list and args and isinstance(args[0], SymbolicRange):
+            numbers = args[0]
+            return growing.made(tracer, int, _numbers, numbers.start, numbers.stop, numbers.step)
         if args and isinstance(args[0], ObjectVariable):
             return tracer.python_call(function, args, kwargs, effect=True)
         if args and function in (list, tuple, dict, set, frozenset) and id(args[0]) in tracer.dirty:
@@ -193,6 +196,16 @@ def _reversed(tracer: Tracer, thing: Any) -> Any:
     if getter is None or length is None:
         return _over(reversed)(tracer, thing)
     return (_call(getter, index) for index in reversed(range(_call(length))))
+
+
+def _divmod(tracer: Tracer, left: Any, right: Any) -> Any:
+    if any(isinstance(part, ObjectVariable) for part in (left, right)):
+        return native.binary(tracer, "floordiv", left, right), native.binary(tracer, "mod", left, right)
+    return divmod(left, right)
+
+
+def _numbers(start: int, stop: int, step: int) -> list[int]:
+    return list(range(start, stop, step))
 
 
 def _setattr_plainly(tracer: Tracer, thing: Any, name: str, value: Any) -> None:
@@ -217,7 +230,7 @@ MEANING: dict[Any, Callable[..., Any]] = {
     operator.index: _index, functools.cmp_to_key: special_methods.comparison_key,
     str: special_methods.to_str, repr: special_methods.to_repr, format: special_methods.to_format,
     id: _identity, hash: _hash,
-    super: _super, sum: _sum, any: _any, all: _all, print: _print,
+    super: _super, divmod: _divmod, sum: _sum, any: _any, all: _all, print: _print,
     object.__setattr__: _setattr_plainly, object.__delattr__: access.delete_plainly, next: _next, vars: _vars,
     map: _mapping(map),
     filter: _mapping(filter), sorted: _mapping(sorted), min: _mapping(min), max: _mapping(max),

@@ -26,6 +26,7 @@ from d2s.operators import (
     builtin_functions,
     classes,
     conversion,
+    growing,
     items,
     libraries,
     making,
@@ -48,9 +49,13 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(func, ObjectVariable):
         # It may be the `remove` of any handle.
         tracer.layer_hooks.doubt()
-        result = func(*args, **kwargs)
+        result = tracer.python_call(func, args, kwargs, kind=growing.kind_of_call(tracer, func), effect=True)
         tracer.later_calls_may_change()
         return result
+    if tracer.grown and args and id(args[0]) in tracer.grown:
+        found = growing.call(tracer, func, args, kwargs)
+        if found is not NotImplemented:
+            return found
     replaced = builtin_functions.MEANING.get(func) if _is_hashable(func) else None
     if replaced is not None:
         return replaced(tracer, *args, **kwargs)
@@ -115,6 +120,8 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         tracer.tensors_may_change()
         return result
     if policy.is_own(func.__code__):
+        if growing.waits(tracer, (args, kwargs)):
+            return tracer.python_call(func, args, kwargs, kind=TensorBase, effect=True)
         return func(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
     return libraries.call_library(tracer, func, args, kwargs)
 

@@ -64,6 +64,8 @@ def form_of(tracer: Tracer, thing: Any, value_of: ValueOf) -> Form:
         return form_of_value(value_of(thing))
     if isinstance(thing, ObjectVariable):
         return ObjectForm(thing.value.kind, thing.value.maybe_missing)
+    if id(thing) in tracer.grown:
+        raise CannotMerge("a list whose length only the run knows is another one from turn to turn")
     if type(thing) in (list, dict) or isinstance(thing, tuple):
         keys = tuple(thing) if type(thing) is dict else None
         parts = thing.values() if type(thing) is dict else thing

@@ -11,7 +11,7 @@ import functools
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import BuiltinMethodType, CellType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import BuiltinMethodType, CellType, FunctionType, GeneratorType, MethodType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,7 +79,7 @@ class Lowering:
             return slice(self(tree.start), self(tree.stop), self(tree.step))
         if isinstance(tree, np.ndarray):
             return self._call(_copy_of, tree)
-        if isinstance(tree, CONTAINERS) or tracer.is_made(tree):
+        if isinstance(tree, (*CONTAINERS, SimpleNamespace)) or tracer.is_made(tree):
             return self._built(tree)
         if _is_plain_instance(tree):
             raise UnsupportedSyntaxError(
@@ -322,7 +322,7 @@ def _maker_of(thing: Any) -> Any:
         return functools.partial(defaultdict, thing.default_factory)
     if isinstance(thing, deque):
         return functools.partial(cls, (), thing.maxlen)
-    if cls in CONTAINERS:
+    if cls in (*CONTAINERS, SimpleNamespace):
         return cls
     maker: Any = container_class(thing) or object
     return functools.partial(maker.__new__, cls)

@@ -46,6 +46,12 @@ class ContainerReader(OutsideReader):
     def snapshot(self, thing: Any) -> Any:
         """An older container as the trace sees it: a copy with Variables for tensors, each element guarded."""
         source = self.source_of(thing)
+        if id(thing) in self.grown:
+            raise UnsupportedSyntaxError(
+                "a list whose length only the run knows is read as a whole by code that is not traced", user_location(),
+                "Stack it, loop over it with `for`, or keep the function eager with @d2s.jit.not_to_static.",
+                kind="U04",
+            )
         if id(thing) in self.dirty and isinstance(thing, list | dict | set | deque):
             raise UnsupportedSyntaxError(
                 f"a {type(thing).__name__} from outside that this function has changed is read as a whole",

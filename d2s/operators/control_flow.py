@@ -5,12 +5,15 @@ On Python values they do what Python does.  On symbols they become regions of th
 
 from __future__ import annotations
 
+import itertools
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
+from d2s.operators.growing import Elements, ListGrows
 from d2s.operators.heap import Heap
 from d2s.operators.native import truth
 from d2s.operators.region import CannotMerge, IteratorAdvanced, Outcome, apply_changes, merge_outcomes, trace_branch
@@ -55,7 +58,7 @@ def if_else(tracer: Tracer, test: Any, body: Callable[[], Any], orelse: Callable
             tracer, value, trace_branch(tracer, body, before), trace_branch(tracer, otherwise, before), before)
     except IteratorAdvanced:
         raise IteratorAdvanced(None if tracer.in_loop else place) from None
-    except CannotMerge:
+    except (CannotMerge, ListGrows):
         # Left before the user's code runs again: its errors would have this one as context.
         outcome = None
     if outcome is None:
@@ -140,6 +143,9 @@ def for_loop(
     if isinstance(iterable, SymbolicRange):
         _count(tracer, iterable, body, stop)
         return
+    if isinstance(iterable, Elements):
+        _turns(tracer, 0, 1, iterable.has, lambda index: body(iterable.at(index)), stop)
+        return
     iterator = iter(iterable)
     for item in iterator:
         body(item)
@@ -152,12 +158,15 @@ def for_loop(
             return
     else:
         return
+    if type(iterator) is itertools.count:
+        _count(tracer, _rest_of(tracer, iterator), body, stop)
+        return
     # From here on the Program decides in each turn whether the loop is over.
     for turns, item in enumerate(iterator):
         if turns == MAX_TURNS_AFTER_SYMBOLIC_STOP:
             raise UnsupportedSyntaxError(
                 "a Python loop without end whose break is known only when the Program runs cannot become a graph",
-                user_location(), "Write it as `while` with a counter.",
+                user_location(), "Write it with `itertools.count()`, or as `while`.",
                 kind="U17",
             )
         if _guarded_turn(tracer, body, item, stop) is False:
@@ -176,25 +185,42 @@ def _guarded_turn(tracer: Tracer, body: Callable[[Any], Any], item: Any, stop: C
 
 def _count(tracer: Tracer, numbers: SymbolicRange, body: Callable[[Any], Any], stop: Callable[[], Any] | None) -> None:
     """A loop over a range whose length is known when the Program runs."""
-    index = numbers.start
     if is_symbol(numbers.step):
         raise UnsupportedSyntaxError("range() with a symbolic step cannot become a graph", user_location(), kind="U18")
     compare = operator.lt if numbers.step > 0 else operator.gt
+    end = numbers.stop
+    _turns(tracer, numbers.start, numbers.step, lambda index: end is None or compare(index, end), body, stop)
+
+
+def _turns(
+    tracer: Tracer, index: Any, step: int, has: Callable[[Any], Any], body: Callable[[Any], Any],
+    stop: Callable[[], Any] | None,
+) -> None:
+    """``while has(index): body(index); index += step``."""
 
     def test() -> Any:
-        more = compare(index, numbers.stop)
         if stop is None:
-            return more
-        return and_(tracer, not_(tracer, stop()), lambda: more)
+            return has(index)
+        return and_(tracer, not_(tracer, stop()), lambda: has(index))
 
     def turn() -> None:
         nonlocal index
         body(index)
-        index = index + numbers.step
+        index = index + step
 
     from d2s.operators.loops import while_loop
 
     while_loop(tracer, test, turn)
+
+
+def _rest_of(tracer: Tracer, counter: itertools.count[Any]) -> SymbolicRange:
+    """The numbers that an endless counter has not given yet; only the run knows how far it comes."""
+    tracer.spent[id(counter)] = counter
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # iterators may not be pickled in later versions of Python
+        state: Any = counter.__reduce__()
+    first, *step = state[1]
+    return SymbolicRange(first, None, step[0] if step else 1)
 
 
 # --- expressions --------------------------------------------------------------------------------------------------

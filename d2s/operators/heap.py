@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
-from types import CellType, FunctionType, MemberDescriptorType, MethodType
+from types import CellType, FunctionType, MemberDescriptorType, MethodType, SimpleNamespace
 from typing import Any
 
 from d2s.operators.choices import may_be
@@ -225,6 +225,8 @@ class Heap:
 def is_user_object(thing: Any) -> bool:
     """True for an instance with attributes that traced code may have made."""
     cls = type(thing)
+    if cls is SimpleNamespace:
+        return True
     if cls.__module__ in ("builtins", "types") or cls.__module__.startswith("d2s."):
         return False
     return dict_of(thing) is not None or bool(slots_of(cls))

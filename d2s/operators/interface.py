@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any
 
-from d2s.operators import access, classes, control_flow, items, libraries, loops, native, special_methods
+from d2s.operators import access, classes, control_flow, growing, items, libraries, loops, native, special_methods
 from d2s.operators.attempts import note_caught
 from d2s.operators.control_flow import is_symbol
 from d2s.operators.converted import mark_nested
@@ -227,6 +227,14 @@ class TraceOperators(PythonOperators):
 
         found: Iterable[Any] = iterable_of(tracer, iterable)
         return found
+
+    def list_comp(  # type: ignore[override]
+        self, iterable: Iterable[Any], elt: Callable[[Any], Any], test: Callable[[Any], Any] | None = None
+    ) -> list[Any]:
+        tracer = current_tracer()
+        if tracer is None or not isinstance(iterable, growing.Elements | control_flow.SymbolicRange):
+            return PythonOperators.list_comp(iterable, elt, test)
+        return growing.list_comp(tracer, iterable, elt, test)
 
     def binary(self, name: str, left: Any, right: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

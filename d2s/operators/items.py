@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
+from d2s.operators import growing, native, picking
 from d2s.operators.access import special
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, is_layer, lookup
+from d2s.operators.libraries import holds_tensors
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -25,6 +27,8 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
         return target[_index(tracer, index)]
     if isinstance(value, ObjectVariable):
         return value[index]
+    if id(value) in tracer.grown:
+        return growing.element(tracer, tracer.grown[id(value)], index)
     getter = special(tracer, value, "__getitem__")
     if getter is not None:
         return _call(getter, index)
@@ -32,6 +36,11 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     source = tracer.source_of(value)
     if is_layer(value):
         return _call(MethodType(lookup(type(value), "__getitem__"), value), index)
+    if source is None or holds_tensors(value):
+        place = picking.place_in(tracer, value, index)
+        if place is not None:
+            keys = list(value) if isinstance(value, dict) else range(len(value))
+            return picking.picked(tracer, lambda number: item(tracer, value, keys[number]), place, len(keys))
     if source is None:
         _fill_in(value, index)
         return value[_position(tracer, index)]
@@ -112,8 +121,13 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     setter = special(tracer, target, "__setitem__")
     if setter is not None:
         _call(setter, index, value)
+    elif id(target) in tracer.grown:
+        growing.check_new(tracer, target, value if isinstance(index, slice) else [value])
+        tracer.effect(operator.setitem, target, index, value)
     elif tracer.is_outer(target):
         tracer.store_item(target, index, value)
+    elif isinstance(target, list) and (place := picking.place_in(tracer, target, index, "list assignment")) is not None:
+        picking.put(tracer, target, place, value)
     else:
         target[index] = tracer.snapshot(value) if isinstance(index, slice) else value
 
@@ -133,6 +147,8 @@ def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
 def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
     """``target += value`` and its like; gives what is bound again."""
     function = getattr(operator, name)
+    if native.is_division_in_try(tracer, name, target, value):
+        return native.divided_in_try(tracer, name, target, value)
     if isinstance(target, TensorBase):
         return function(target if isinstance(target, Variable) else tracer.lift(target), value)
     method = special(tracer, target, f"__{name}__")
@@ -141,13 +157,12 @@ def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
         if result is not NotImplemented:
             return result
     if _is_changed_in_place(target, name) and tracer.is_outer(target):
+        growing.check_new(tracer, target, value)
         tracer.effect(function, target, value)
         tracer.changed(target)
         return target
     if tracer.is_outer(target) or special(tracer, target, f"__{name[1:].rstrip('_')}__") is not None:
-        from d2s.operators.native import binary
-
-        return binary(tracer, name[1:], target, value)
+        return native.binary(tracer, name[1:], target, value)
     return function(target, tracer.snapshot(value))
 
 

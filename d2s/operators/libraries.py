@@ -22,7 +22,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import Location, TracingError, user_location
-from d2s.operators import places, policy
+from d2s.operators import growing, places, policy
 from d2s.operators.equality import is_plain
 from d2s.operators.surroundings import note_decimals, refuse_looking_around
 from d2s.operators.tracer import Tracer
@@ -118,6 +118,9 @@ _TAKE_WHOLE = frozenset({
     "extend", "extendleft", "update", "intersection_update", "difference_update", "symmetric_difference_update"})
 
 
+_PUT_IN = frozenset({"append", "insert", "extend"})
+
+
 def _call_bound_builtin(
     tracer: Tracer, func: Any, owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -136,9 +139,15 @@ def _call_bound_builtin(
             if name in _TAKE_WHOLE:
                 args, kwargs = seen(tracer, args), seen_named(tracer, kwargs)
             return func(*args, **_with_traced_key(tracer, owner if name == "sort" else (), kwargs))
+        if name in _PUT_IN and args:
+            growing.check_new(tracer, owner, args[0] if name == "extend" else [args[-1]])
+        if name == "pop" and id(owner) in tracer.grown:
+            return tracer.python_call(func, args, kwargs, kind=tracer.grown[id(owner)].kind, effect=True)
         result = run_later(tracer, func, args, kwargs)
         tracer.changed(owner)
         return None if name in _GIVE_NOTHING else result
+    if name == "copy" and id(owner) in tracer.grown:
+        return growing.made(tracer, tracer.grown[id(owner)].kind, func)
     if outer and id(owner) in tracer.dirty:
         return run_later(tracer, func, args, kwargs)
     if outer and (kind is not None or isinstance(owner, tuple | frozenset)):

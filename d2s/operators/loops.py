@@ -15,6 +15,7 @@ from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import carried
 from d2s.operators.carried import Form, ValueOf
 from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
+from d2s.operators.growing import ListGrows, hand_over, kinds_of, refuse_handing_over
 from d2s.operators.heap import Heap, write
 from d2s.operators.region import ENDS, CannotMerge, IteratorAdvanced, Outcome, trace_branch
 from d2s.operators.tracer import Tracer
@@ -53,7 +54,7 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
     """A loop whose test only the run knows, behind `taken_out` turns that stand before it."""
     before, state, mark = Heap([test, body], tracer.is_outer), tracer.state_now(), Mark(tracer)
     tracer.in_loop += 1
-    acts = False
+    acts, grows = False, None
     # The user's code is never run inside of a handler: its errors would have ours as context.
     try:
         errors, code = _Loop(tracer, test, body).run()
@@ -66,6 +67,9 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
             "Make it in the turn, or index a list.",
             kind="U16",
         ) from None
+    except ListGrows as found:
+        _undo(tracer, before, state, mark)
+        grows = found
     except CannotMerge as reason:
         _undo(tracer, before, state, mark)
         if taken_out == MAX_TURNS_TAKEN_OUT:
@@ -79,7 +83,10 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
         return
     finally:
         tracer.in_loop -= 1
-    if acts:
+    if grows is not None:
+        hand_over(tracer, grows)
+        _symbolic(tracer, test, body, taken_out)
+    elif acts:
         _with_test_behind(tracer, test, body)
     elif tracer.decide(test()):
         body()
@@ -154,6 +161,8 @@ class _Loop:
         self.rebuilt: dict[int, Any] = {}
         self.made: dict[int, Place] = {}
         self.turn_made: dict[int, Place] = {}
+        # Positions in what is carried of which a turn may have made Tensors.
+        self.left: set[tuple[Place, int]] = set()
         # Positions in what is carried that stop gradients at the beginning of some turns.
         self.may_stop: set[tuple[Place, int]] = set()
         # Where turns have left tensors that somebody outside may hold.
@@ -211,21 +220,25 @@ class _Loop:
             initial = self._values(place, form, self.before.contents[place[0]], _value_now)
             for position, (value, first) in enumerate(zip(inputs[place], initial, strict=True)):
                 self.tracer.note_chosen(value, (first,))
+                if (place, position) in self.left:
+                    self.tracer.left.add(value)
                 if (place, position) in self.may_stop and not value.stop_gradient:
                     self.tracer.may_stop.add(value)
 
     def _learn_stops(self, inputs: dict[Place, list[Value]], outcome: Outcome) -> bool:
-        """Take note of values that stop gradients after a turn; True if there is a new one."""
-        known = len(self.may_stop)
+        """Take note of values that stop gradients after a turn, or are Tensors then; True if there is a new one."""
+        known = len(self.may_stop) + len(self.left)
         for place, form in self.places.items():
             changed = outcome.changes.get(place[0])
             if changed is not None:
                 following = self._values(place, form, changed[1], outcome.value_of)
                 for position, (value, now) in enumerate(zip(inputs[place], following, strict=True)):
+                    if value.is_tensor and any(map(self.tracer.has_left, (value, now))):
+                        self.left.add((place, position))
                     stops = now.stop_gradient and not (now.is_constant and now.constant is None)
                     if value.is_tensor and not value.stop_gradient and (stops or now in self.tracer.may_stop):
                         self.may_stop.add((place, position))
-        return len(self.may_stop) > known
+        return len(self.may_stop) + len(self.left) > known
 
     def _name(self, place: Place) -> str:
         node, where = self.before.nodes[place[0]], place[1]
@@ -281,6 +294,7 @@ class _Loop:
     def _learn(self, outcome: Outcome) -> bool:
         """Take note of places that the body changes and of forms that differ; True if anything is new."""
         new = False
+        refuse_handing_over(self.tracer, self.before.nodes, outcome.state[8])
         for key, (node, after) in outcome.changes.items():
             if key not in self.before.nodes:
                 continue
@@ -430,7 +444,7 @@ def _differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any,
         yield None, before, after
     elif isinstance(before, list):
         if len(before) != len(after):
-            raise CannotMerge("a list changes its length from turn to turn")
+            raise ListGrows(node, kinds_of([*before, *after]))
         for position, (old, now) in enumerate(zip(before, after, strict=True)):
             if old is not now:
                 yield position, old, now

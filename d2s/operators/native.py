@@ -16,7 +16,9 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
+from d2s.operators import growing
 from d2s.operators.equality import is_plain
+from d2s.operators.growing import is_tensor_of_run
 from d2s.operators.guards import lookup
 from d2s.operators.libraries import holds_symbols
 from d2s.operators.surroundings import note_decimals
@@ -24,6 +26,7 @@ from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+_DIVISIONS = frozenset({"truediv", "floordiv", "mod", "itruediv", "ifloordiv", "imod"})
 _COMPARISONS = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
@@ -34,12 +37,14 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     if isinstance(left, Variable) and isinstance(right, Variable | float | int):
         return getattr(operator, name)(left, right)
     left, right = _operand(tracer, left), _operand(tracer, right)
+    if name == "add" and id(left) in tracer.grown:
+        return growing.joined(tracer, left, right)
     if name == "mod" and isinstance(left, str | bytes) and _tells_later(tracer, right):
         from d2s.operators.special_methods import text_later
 
         return text_later(tracer, operator.mod, (left, right), {})
     if _must_wait(tracer, name, left, right):
-        return tracer.python_call(getattr(operator, name), (left, right), kind=_kind(name, left), effect=True)
+        return tracer.python_call(getattr(operator, name), (left, right), kind=_kind(name, left, right), effect=True)
     if "decimal" in (type(left).__module__, type(right).__module__):
         note_decimals(tracer)
     if name in ("eq", "ne") and isinstance(left, CONTAINERS) and isinstance(right, CONTAINERS):
@@ -48,6 +53,8 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
         if compares(tracer, left) or compares(tracer, right):
             same = equal(tracer, tracer.snapshot(left), tracer.snapshot(right))
             return same if name == "eq" else not same
+    if is_division_in_try(tracer, name, left, right):
+        return divided_in_try(tracer, name, left, right)
     method = _user_method(tracer, left, f"__{name.strip('_')}__")
     if method is not None:
         return _dispatched(tracer, name, method, left, right)
@@ -113,6 +120,8 @@ def _tells_later(tracer: Tracer, right: Any) -> bool:
 
 def _must_wait(tracer: Tracer, name: str, left: Any, right: Any) -> bool:
     """True if the operator has to be done when the Program runs."""
+    if is_tensor_of_run(left) or is_tensor_of_run(right):
+        return True
     if isinstance(left, TensorBase) or isinstance(right, TensorBase):
         return False
     for part in (left, right):
@@ -121,7 +130,9 @@ def _must_wait(tracer: Tracer, name: str, left: Any, right: Any) -> bool:
     return False
 
 
-def _kind(name: str, left: Any) -> type | None:
+def _kind(name: str, left: Any, right: Any) -> type | None:
+    if is_tensor_of_run(left) or is_tensor_of_run(right):
+        return TensorBase
     if name == "mod" and isinstance(left, str):
         return str
     return bool if name in _COMPARISONS and not isinstance(left, np.ndarray) else None
@@ -214,8 +225,39 @@ def truth(tracer: Tracer, value: Any) -> Any:
     return value if method is None else _call(method)
 
 
+def is_division_in_try(tracer: Tracer, name: str, left: Any, right: Any) -> bool:
+    """True for numbers of which the divisor may be 0 when the Program runs, where the user may catch that."""
+    return (
+        tracer.attempts > 0 and name in _DIVISIONS and isinstance(right, ObjectVariable)
+        and {_type_of(left), _type_of(right)} <= {int, float, bool})
+
+
+def divided_in_try(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
+    """A division that raises while tracing, on the path on which the divisor is 0: there it can be caught."""
+    function = getattr(operator, name)
+    if not tracer.decide(right != 0):
+        dividend = _type_of(left)(1) if isinstance(left, ObjectVariable) else left
+        return function(dividend, _type_of(right)(0))  # raises, with the words for these types
+    attempts, tracer.attempts = tracer.attempts, 0
+    try:
+        return function(left, right)
+    finally:
+        tracer.attempts = attempts
+
+
+def _type_of(number: Any) -> Any:
+    return number.value.kind if isinstance(number, ObjectVariable) else type(number)
+
+
 def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
-    """Raise for an iterator from outside: tracing would use it up."""
+    """Raise for an iterator from outside, which tracing would use up, and for one of which only the run knows how far
+    it came."""
+    if id(iterable) in tracer.spent:
+        raise UnsupportedSyntaxError(
+            "a counter goes on behind a loop that only the run knows the turns of", user_location(),
+            "Make a new counter, or count in a variable.",
+            kind="U15",
+        )
     if isinstance(iterable, Iterator) and tracer.is_outer(iterable):
         raise UnsupportedSyntaxError(
             f"a {type(iterable).__name__} from outside would be used up while the function is traced", user_location(),

@@ -12,6 +12,7 @@ from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.operators.attempts import may_not_fit
 from d2s.operators.equality import is_plain
+from d2s.operators.growing import RunList
 from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for, lookup, tensor_guard
 from d2s.operators.recorder import PathRecorder
 from d2s.operators.run_time import Expected, check_unchanged
@@ -34,6 +35,8 @@ class Freshness:
 
     Attributes
     ----------
+    grown : dict
+        The lists made in the call that the Program makes and changes, by identity; to the trace they are as older ones.
     epoch : int
         Counts these calls along one path.
     read_at : dict
@@ -100,6 +103,7 @@ class OutsideReader(PathRecorder):
         self.origins: dict[int, tuple[Any, Source]] = {}
         self.outside_cells: dict[int, CellType] = {}
         self.dirty: dict[Any, Any] = {}
+        self.grown: dict[int, RunList] = {}
         self.epoch = 0
         self.frozen: list[Any] = []
         # Objects of the user's classes that the traced code has made.
@@ -129,7 +133,7 @@ class OutsideReader(PathRecorder):
         """True for objects (and Values of tensors) that are older than the call."""
         if isinstance(thing, Value):
             return thing in self.tensors
-        return id(thing) in self.origins or id(thing) in self.outside_cells
+        return id(thing) in self.origins or id(thing) in self.outside_cells or id(thing) in self.grown
 
     def source_of(self, thing: Any) -> Source | None:
         """Path of an older object."""
@@ -195,6 +199,8 @@ class OutsideReader(PathRecorder):
 
     def object_input(self, thing: Any) -> Any:
         """What stands for an older object in the Program: itself, or an input if each call may bring another."""
+        if id(thing) in self.grown:
+            return self.grown[id(thing)].symbol.value
         source = self.source_of(thing)
         if source is None or not source.by_type:
             return thing

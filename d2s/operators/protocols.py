@@ -16,6 +16,7 @@ from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, native
 from d2s.operators.attempts import note_caught
 from d2s.operators.control_flow import SymbolicRange, is_symbol, symbol_of
+from d2s.operators.growing import Elements
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
@@ -32,9 +33,11 @@ def _call(function: Any, *args: Any) -> Any:
 def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     """What a loop in traced code runs over."""
     iterable = symbol_of(tracer, iterable)
-    if is_symbol(iterable) or isinstance(iterable, SymbolicRange):
+    if is_symbol(iterable) or isinstance(iterable, SymbolicRange | Elements):
         return iterable
     native.refuse_outer_iterator(tracer, iterable)
+    if id(iterable) in tracer.grown:
+        return Elements(tracer, tracer.grown[id(iterable)])
     if id(iterable) in tracer.dirty:
         raise UnsupportedSyntaxError(
             "a loop over a container from outside that this function has changed", user_location(),
@@ -90,7 +93,21 @@ def manager_of(tracer: Tracer, manager: Any) -> Any:
             kind="U25",
         )
     enter, leave = (access.special(tracer, manager, name) for name in ("__enter__", "__exit__"))
-    return manager if enter is None or leave is None else _Traced(enter, leave)
+    if enter is not None and leave is not None:
+        return _Traced(enter, leave)
+    if not _may_be_entered_while_tracing(manager):
+        raise UnsupportedSyntaxError(
+            f"a {type(manager).__name__} cannot be entered in a graph: it would act only while the function is traced",
+            user_location(), "Enter it outside of the static function.",
+            kind="U25",
+        )
+    return manager
+
+
+def _may_be_entered_while_tracing(manager: Any) -> bool:
+    """True for managers that act on the traced code itself: those of d2s, and plain control flow."""
+    package = type(manager).__module__.partition(".")[0]
+    return package == "d2s" or isinstance(manager, _CONTROL_FLOW)
 
 
 class _Traced:
@@ -118,6 +135,7 @@ def _sample() -> Iterator[None]:
 
 
 _CONTEXT_MANAGER_CODE = _sample.__code__
+_CONTROL_FLOW = (contextlib.nullcontext, contextlib.suppress, contextlib.ExitStack, type(_sample()), np.errstate)
 
 
 def context_manager(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

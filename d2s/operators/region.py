@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.errors import Location, ProgramError, TracingError, UnsupportedSyntaxError, noted_refusals, user_location
+from d2s.errors import Location, ProgramError, UnsupportedSyntaxError, noted_refusals, user_location
 from d2s.operators import choices
 from d2s.operators.equality import is_plain, same_value
+from d2s.operators.growing import ListGrows, kinds_of, refuse_handing_over
 from d2s.operators.heap import Heap, restore
 from d2s.operators.recorder import MAX_PATHS
 from d2s.operators.tracer import Tracer
@@ -45,7 +46,7 @@ class IteratorAdvanced(BaseException):
 
 
 # What says that code cannot become a graph: not an exception of the user's program.
-REFUSALS = (UnsupportedSyntaxError, TracingError, ProgramError)
+REFUSALS = (UnsupportedSyntaxError, ProgramError)
 # What ends a trace in any case.
 ENDS = (*REFUSALS, MemoryError)
 
@@ -269,7 +270,9 @@ class _Merger:
         if not first[7].agrees(second[7]):
             raise CannotMerge("a Layer has other hooks behind one path than behind the other")
         hooks = first[7] if first[7].in_doubt else second[7]
-        return pending, dirty, canonical, tensors, filled, first[5].joined(second[5]), first[6], hooks
+        grown = {**first[8], **second[8]}
+        refuse_handing_over(self.tracer, self.before.nodes, grown)
+        return pending, dirty, canonical, tensors, filled, first[5].joined(second[5]), first[6], hooks, grown
 
     def _read_again(self, key: Any, target: Any, one: Any, two: Any) -> Any:
         raise CannotMerge(f"{key[2]} of an object from outside is written on one path only")
@@ -289,6 +292,8 @@ class _Merger:
                 return a
             raise CannotMerge("a set has different members")
         if len(a) != len(b):
+            if type(node) is list and self.tracer.in_loop:
+                raise ListGrows(node, kinds_of([*a, *b]))
             raise CannotMerge("a list has different lengths")
         return type(a)(self.merge(x, y, "an element") for x, y in zip(a, b, strict=True))
 

@@ -8,6 +8,7 @@ effects.  Decisions that Python needs are followed both ways (`recorder`).
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
 from d2s.operators.guards import REGISTRIES, Guard, held_by, layer_state
 from d2s.operators.layer_hooks import LayerHooks
-from d2s.operators.run_time import checked_number, set_value, show_retained
+from d2s.operators.run_time import checked_number, set_value, show_retained, show_written
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
 from d2s.static.program import Block, Program, Value
@@ -42,6 +43,10 @@ class Tracer(ContainerReader):
         Makes templates of objects and functions that the Program makes anew on each run.
     layer_hooks : LayerHooks
         The hooks of Layers at this place of the trace.
+    spent : dict
+        Counters of which only the run knows how far they came, by identity.
+    left : set of Value
+        What loops carry that a turn before may have made a Tensor of.
     outer_frames : int
         How many frames of the user's functions stand around the trace.
     grad_mode : bool
@@ -56,6 +61,9 @@ class Tracer(ContainerReader):
     ) -> None:
         super().__init__(program, numbers, sizes)
         self.retaining: set[Value] = set()
+        self.spent: dict[int, Any] = {}
+        self.left: set[Value] = set()
+        self._sources: dict[Value, tuple[Value, ...]] = {}
         self.lowering = Lowering(self)
         self.layer_hooks = LayerHooks(self)
         self.outer_frames = len(user_frames())
@@ -169,6 +177,32 @@ class Tracer(ContainerReader):
     def symbol(self, tensor: Any) -> Variable:
         """The Variable for a tensor of either mode."""
         return tensor if isinstance(tensor, Variable) else self.lift(tensor)
+
+    def has_left(self, value: Value) -> bool:
+        """True if something that the run does has made a Tensor of `value`, which is no tensor from outside."""
+        if value in self.tensors or self.is_leaf(value):
+            return False
+        is_tensor = value in self._materialised or value in self.left
+        return is_tensor or any(map(self.has_left, self._sources.get(value, ())))
+
+    def note_chosen(self, chosen: Value, sources: Iterable[Value]) -> None:
+        sources = tuple(sources)
+        self._sources[chosen] = (*self._sources.get(chosen, ()), *(s for s in sources if s is not chosen))
+        super().note_chosen(chosen, sources)
+
+    def show_write(self, was: Value, variable: Variable, data_only: bool) -> None:
+        """Let the Tensor that the run has made of a value show what was written to it."""
+        if not self.has_left(was):
+            return
+        tensor = self.materialise(was)
+        if data_only:
+            array = ObjectVariable(self, self.array_of(variable.value))
+            self.python_call(set_value, (ObjectVariable(self, tensor), array), effect=True)
+        else:
+            self.hook_point(variable.value)
+            new = self.materialise(variable.value)
+            self.python_call(show_written, (ObjectVariable(self, tensor), ObjectVariable(self, new)), effect=True)
+        self._materialised[variable.value] = tensor
 
     def is_tensor_of_run(self, variable: Variable) -> bool:
         """True if the caller, or something that this run has made, has `variable` as a Tensor."""
@@ -320,13 +354,13 @@ class Tracer(ContainerReader):
         canonical = [(variable, variable.value) for _, variable in self._canonical.values()]
         return (
             dict(self.pending), dict(self.dirty), canonical, dict(self.tensors), self.lowering.filled(), self.freshness,
-            state.grad_enabled, self.layer_hooks.known)
+            state.grad_enabled, self.layer_hooks.known, dict(self.grown))
 
     def reset_state(self, before: tuple[Any, ...]) -> None:
         """Go back to an earlier `state_now`."""
         self.pending, self.dirty, tensors = dict(before[0]), dict(before[1]), before[3]
         self.lowering.set_filled(before[4])
-        self.freshness = before[5]
+        self.freshness, self.grown = before[5], dict(before[8])
         state.grad_enabled = before[6]
         self.layer_hooks.known = before[7]
         known = {id(variable): value for variable, value in before[2]}
@@ -358,7 +392,8 @@ class Tracer(ContainerReader):
         if is_doubt_new:
             self.layer_hooks.doubt()
         written = {key: entry[1] for key, entry in after[0].items() if self.pending.get(key) is not entry}
-        new = {**after[1], **written}
+        made_in_the_turn = after[8].keys() - self.grown.keys()
+        new = {key: thing for key, thing in {**after[1], **written}.items() if key not in made_in_the_turn}
         if not is_doubt_new and all(key in self.dirty and key not in self.pending for key in new):
             return False
         self.dirty.update(new)

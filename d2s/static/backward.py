@@ -587,9 +587,10 @@ class Backward:
 
 
 def saved_values(
-    forward: Program, backward: Program, records: Iterable[Value] = ()
+    forward: Program, backward: Program, records: Iterable[Value] = (), everything: bool = False
 ) -> dict[Block, tuple[Value, ...]]:
-    """For each block of `forward`: the values in it that `backward` reads and its `records`, in order of definition."""
+    """For each block of `forward`: the values in it that `backward` reads and its `records`, in order of definition;
+    with `everything`, all of them."""
     read: set[Value] = set(records)
     for operator in backward.all_operators():
         read.update(operator.reads())
@@ -598,12 +599,12 @@ def saved_values(
     saved: dict[Block, tuple[Value, ...]] = {}
 
     def visit(block: Block) -> None:
-        found = [value for value in block.inputs if value in read]
+        found = [value for value in block.inputs if everything or value in read]
         for operator in block.operators:
             for inner in operator.blocks:
                 visit(inner)
             defined = operator.outputs if operator.record is None else (*operator.outputs, operator.record)
-            found += [value for value in defined if value in read]
+            found += [value for value in defined if everything or value in read]
         saved[block] = tuple(found)
 
     visit(forward.block)

@@ -17,6 +17,9 @@ from d2s.static.program import Block, Operator, Value, values_in, walk_operators
 from d2s.static.runtime import RUNTIME
 from d2s.static.writers import INDENT, WRITERS
 
+# What generated code calls by these names.
+_BUILTINS = ("bool", "dict", "len", "range", "slice")
+
 # Attribute of a generated function that holds its Source.
 SOURCE = "__d2s_source__"
 
@@ -82,7 +85,8 @@ class FunctionWriter:
         self.checks = checks
         self.names: dict[Value, str] = {}
         self.counts: dict[str, int] = {}
-        self.taken: set[str] = {*RUNTIME, name, "is_in_order", "np", "run", "tensors", "walk", "saved"}
+        self.taken: set[str] = {
+            *RUNTIME, *_BUILTINS, name, "is_in_order", "np", "run", "tensors", "walk", "saved"}
         # Inputs that the function has taken from tensors itself, to be let go like what it makes.
         self.own_inputs: tuple[Value, ...] = ()
         self.source.namespace.update(RUNTIME)

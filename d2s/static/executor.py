@@ -8,7 +8,7 @@ import functools
 import itertools
 import linecache
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -154,6 +154,11 @@ class Compiled:
             self._records = plan.records
             self.read_outputs, self.read_tensors = plan.outputs_read, plan.tensors_read
             self.is_exact = plan.knows_writes
+        # True if tensors of single turns of a loop become Tensors that can be differentiated.
+        self.shows_turns = any(_shown_in_turns(program.block, False))
+        if self.shows_turns:
+            # Where their gradients go is followed from turn to turn: nothing may be missing.
+            self.saved, self._records = _all_values(program)
         for check in FORWARD_CHECKS:
             check(program)
 
@@ -186,6 +191,8 @@ class Compiled:
     def step(self) -> StepFunction | None:
         """The Program with the backward that it asks for in place, if it is a training step in which that is right."""
         loss = loss_of(self.program) if self.reachable and self.is_exact and not self.checks else None
+        if self.shows_turns:
+            return None
         if loss is None or (self.has_regions and self.reachable != (loss,)):
             # What another result leads to beside the loss depends on the path of the run.
             return None
@@ -258,6 +265,22 @@ class Compiled:
             return BackwardFunction(run, plan.visited)
         count = load(count_source(block, forward, saved, plan.conditional), f"{plan.program.name} count")
         return BackwardFunction(run, plan.visited, plan.conditional, count)
+
+
+def _shown_in_turns(block: Block, in_a_turn: bool) -> Iterator[Value]:
+    """The values that can be differentiated and become Tensors in a turn of a loop."""
+    for operator in block.operators:
+        if in_a_turn and operator.kind == "materialise" and not operator.inputs[0].stop_gradient:
+            yield operator.inputs[0]
+        for inner in operator.blocks:
+            yield from _shown_in_turns(inner, in_a_turn or operator.kind == "while")
+
+
+def _all_values(program: Program) -> tuple[dict[Block, tuple[Value, ...]], frozenset[Value]]:
+    """All values of each block, in order of definition; the records among them."""
+    records = [operator.record for operator in program.all_operators() if operator.record is not None]
+    saved = saved_values(program, program, records, everything=True)
+    return saved, frozenset(records)
 
 
 def _check_backward(plan: BackwardPlan, forward: Program) -> None:

@@ -239,6 +239,13 @@ class PythonOperators:
         return iterable
 
     @staticmethod
+    def list_comp(
+        iterable: Iterable[Any], elt: Callable[[Any], Any], test: Callable[[Any], Any] | None = None
+    ) -> list[Any]:
+        """``[elt(item) for item in iterable if test(item)]``."""
+        return [elt(item) for item in iterable if test is None or test(item)]
+
+    @staticmethod
     def truth(value: Any) -> Any:
         """A condition that stayed in Python."""
         return value

@@ -79,7 +79,7 @@ async def later(x):
 
 
 def refused(x):
-    return [1, 2][int(x.sum())]
+    return [1, 2][: int(x.sum())]
 
 
 def scaled(x, factor=2.0, *, name=None):

@@ -249,7 +249,7 @@ def zero_division(x, n):
     return x * scale
 
 
-@refused
+@program
 def zero_division_caught(x, n):
     try:
         scale = 6 // int(n)
@@ -258,7 +258,7 @@ def zero_division_caught(x, n):
     return x * scale
 
 
-@refused
+@program
 def index_error(x, n):
     parts = [x, x * 2, x * x]
     return parts[int(n)]
@@ -297,7 +297,7 @@ def message_of_an_assert_is_lazy(x, c):
 def refusal_is_not_caught(x, n):
     parts = [x, x * 2]
     try:
-        return parts[int(n)]
+        return parts[: int(n)]
     except TypeError:
         return -x
 
@@ -307,7 +307,7 @@ def refusal_is_not_caught_in_a_branch(x, c, n):
     parts = [x, x * 2]
     if c > 0:
         try:
-            x = parts[int(n)]
+            x = parts[: int(n)][0]
         except Exception:
             x = -x
     return x

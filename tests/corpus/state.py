@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import d2s
-from tests.corpus.register import LOG, made, program, refused
+from tests.corpus.register import LOG, made, program
 
 total = 0.0
 
@@ -38,7 +38,7 @@ def append_in_a_branch(x, c):
     return sum(parts), len(parts)
 
 
-@refused
+@program
 def append_in_a_tensor_loop(x, n):
     parts = [x]
     for i in range(n):
@@ -46,7 +46,7 @@ def append_in_a_tensor_loop(x, n):
     return d2s.stack(parts)
 
 
-@refused
+@program
 def list_returned_from_a_tensor_loop(x, n):
     parts = []
     for i in range(n):
@@ -54,7 +54,7 @@ def list_returned_from_a_tensor_loop(x, n):
     return parts
 
 
-@refused
+@program
 def list_of_numbers_from_a_tensor_loop(x, n):
     numbers = []
     for i in range(n):

@@ -18,7 +18,7 @@ CONSTRUCTS: dict[str, str] = {
     "for over everything": """
         loops.for_over_range loops.for_over_range_object loops.for_over_tensor loops.for_over_rows
         loops.for_over_zip_and_enumerate loops.for_over_reversed loops.for_over_dict_items loops.for_over_count
-        calls.generator idioms.iterator_class idioms.zip_longest_and_groupby constructs.itertools_over_tensors""",
+        calls.generator growing.counter_with_a_break growing.counter_with_a_return idioms.iterator_class idioms.zip_longest_and_groupby constructs.itertools_over_tensors""",
     "Python for with break, continue, return on a tensor": """
         loops.break_on_condition loops.continue_on_condition loops.return_in_python_loop
         constructs.break_only_on_tensor_in_a_loop_over_strings""",
@@ -45,7 +45,10 @@ CONSTRUCTS: dict[str, str] = {
         loops.changing_dtype constructs.shape_changes_until_a_tensor_stops_it constructs.while_that_halves_the_shape""",
     "lists in loops": """
         state.append_in_a_python_loop state.append_in_a_branch state.append_in_a_tensor_loop state.pop_in_a_branch
-        state.list_returned_from_a_tensor_loop idioms.list_slices_and_methods idioms.while_on_list""",
+        state.list_returned_from_a_tensor_loop idioms.list_slices_and_methods idioms.while_on_list
+        growing.append_what_the_last_gives growing.length_in_the_test growing.append_in_a_branch_with_hooks
+        growing.items_set_in_a_growing_list growing.window growing.lists_inside_of_turns
+        growing.write_after_append growing.place_of_a_tensor growing.store_at_a_place""",
     "dict, set, attribute, item writes, also through helpers": """
         state.dict_changed_in_a_branch state.attribute_changed_in_a_branch state.item_set_in_a_tensor_loop
         state.changed_through_a_helper state.changed_through_an_alias idioms.state_in_a_dict_through_a_helper
@@ -64,7 +67,9 @@ CONSTRUCTS: dict[str, str] = {
     "comprehensions": """
         state.list_comprehension state.comprehension_with_condition state.nested_comprehension
         state.generator_expression constructs.comprehension_scopes constructs.tensor_conditions_in_comprehensions
-        constructs.comprehension_in_class_body constructs.nested_comprehension_with_closure""",
+        constructs.comprehension_in_class_body constructs.nested_comprehension_with_closure
+        growing.comprehension_over_a_range growing.comprehension_with_a_condition_of_the_run
+        growing.comprehension_over_a_growing_list tricks.walrus_and_dict_comprehension""",
     "walrus, stars, del, f-strings": """
         branches.walrus_in_the_test state.walrus_in_a_comprehension state.star_unpacking branches.deleted_in_a_branch
         errors.print_of_an_f_string constructs.walrus_chain constructs.starred_everywhere
@@ -83,7 +88,9 @@ CONSTRUCTS: dict[str, str] = {
     "try, except, else, finally, raise from, except*": """
         errors.caught_around errors.else_and_finally errors.return_in_try_with_finally errors.raise_from
         constructs.reraised constructs.exception_groups constructs.exception_name_is_deleted
-        idioms.nested_try_with_reraise idioms.try_in_a_tensor_loop""",
+        idioms.nested_try_with_reraise idioms.try_in_a_tensor_loop errors.zero_division_caught
+        growing.division_in_place_caught growing.index_error_caught growing.key_error_caught
+        tricks.raise_from_in_a_handler tricks.finally_in_a_tensor_loop""",
     "with": """
         calls.with_contextmanager calls.with_in_a_branch calls.no_grad_block constructs.exit_stack
         constructs.suppressed_error constructs.manager_that_swallows_on_a_condition idioms.raise_in_with_of_the_user
@@ -107,6 +114,8 @@ CONSTRUCTS: dict[str, str] = {
         calls.immediately_called_lambda calls.function_from_a_factory state.function_chosen_by_a_branch
         constructs.lambdas_in_containers constructs.nested_functions_with_branches idioms.name_like_generated_ones
         idioms.if_else_as_user_names idioms.function_redefined_in_a_branch constructs.function_with_attributes""",
+    "functions without source": "tricks.functions_without_source",
+    "coroutines": "tricks.coroutine_driven_by_hand",
     "generators": """
         calls.generator calls.generator_with_condition_outside calls.generator_with_effects_and_a_break
         constructs.generator_with_send constructs.yield_from_and_islice idioms.generator_with_return_value
@@ -117,6 +126,6 @@ CONSTRUCTS: dict[str, str] = {
     "arguments and results with structure": """
         state.arguments_in_containers state.dataclass_returned state.namedtuple_from_branches
         constructs.namedtuple_through_a_loop constructs.dataclass_fields_in_a_loop idioms.dict_returns_of_branches""",
-    "type hints and literals": "constructs.annotated_assignments constructs.pass_and_ellipsis "
+    "type hints and literals": "tricks.literals_of_all_kinds constructs.annotated_assignments constructs.pass_and_ellipsis "
         "constructs.bytes_sets_and_complex",
 }

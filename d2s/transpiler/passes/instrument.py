@@ -19,6 +19,8 @@ from d2s.transpiler.selection import is_plain_test, reads_frame
 from d2s.transpiler.template import assign, call, constant, load, own_call, thunk
 from d2s.transpiler.visitors import Visitor
 
+# What a comprehension may hold that sees the scope of the comprehension later, or binds or waits outside of it.
+_NEEDS_ITS_SCOPE = (gast.Lambda, gast.GeneratorExp, gast.NamedExpr, gast.Yield, gast.YieldFrom, gast.Await)
 _NEVER_TENSOR = (gast.Is, gast.IsNot)
 
 # Names of the functions of module `operator`.
@@ -70,7 +72,7 @@ def run(tree: Node, ctx: Context, free: frozenset[str] = frozenset()) -> Node:
         target = attr(x, 'a')
         index = 0
         store_item(target, index, aug('iadd', item(target, index), 1))
-        return [call(load_global('g', g), v) for v in iterate(x) if truth(v)]
+        return list_comp(iterate(x), lambda v: call(load_global('g', g), v), lambda v: truth(v))
     """
     definition = tree.body[0]
     _Tests(ctx).visit(definition)
@@ -365,7 +367,21 @@ class _Instrument(Stores):
                     setattr(node, field, self.visit(getattr(node, field)))
         return node
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_expression
+    def visit_ListComp(self, node: Node) -> Any:
+        """``[elt for target in iter if test]``: of some things to run over only the run knows how many there are."""
+        first = node.generators[0]
+        inner = [part for part in (node.elt, *first.ifs) for part in walk(part)]
+        is_plain = (
+            len(node.generators) == 1 and isinstance(first.target, gast.Name) and not first.is_async
+            and not self.scopes.is_class_body and not any(isinstance(part, _NEEDS_ITS_SCOPE) for part in inner))
+        self.visit_comprehension_expression(node)
+        if not is_plain:
+            return node
+        tests = first.ifs if len(first.ifs) < 2 else [gast.BoolOp(op=gast.And(), values=first.ifs)]
+        given = [thunk(part, first.target.id) for part in (node.elt, *tests)]
+        return self.operator("list_comp", node, first.iter, *given)
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_expression
 
     def iterated(self, node: Node) -> Node:
         new = self.visit(node.iter)
