@@ -18,7 +18,8 @@ CONSTRUCTS: dict[str, str] = {
     "for over everything": """
         loops.for_over_range loops.for_over_range_object loops.for_over_tensor loops.for_over_rows
         loops.for_over_zip_and_enumerate loops.for_over_reversed loops.for_over_dict_items loops.for_over_count
-        calls.generator growing.counter_with_a_break growing.counter_with_a_return idioms.iterator_class idioms.zip_longest_and_groupby constructs.itertools_over_tensors""",
+        growing.counter_with_a_break growing.counter_with_a_return
+        calls.generator idioms.iterator_class idioms.zip_longest_and_groupby constructs.itertools_over_tensors""",
     "Python for with break, continue, return on a tensor": """
         loops.break_on_condition loops.continue_on_condition loops.return_in_python_loop
         constructs.break_only_on_tensor_in_a_loop_over_strings""",
@@ -126,6 +127,7 @@ CONSTRUCTS: dict[str, str] = {
     "arguments and results with structure": """
         state.arguments_in_containers state.dataclass_returned state.namedtuple_from_branches
         constructs.namedtuple_through_a_loop constructs.dataclass_fields_in_a_loop idioms.dict_returns_of_branches""",
-    "type hints and literals": "tricks.literals_of_all_kinds constructs.annotated_assignments constructs.pass_and_ellipsis "
-        "constructs.bytes_sets_and_complex",
+    "type hints and literals": """
+        tricks.literals_of_all_kinds constructs.annotated_assignments constructs.pass_and_ellipsis
+        constructs.bytes_sets_and_complex""",
 }
