@@ -180,10 +180,18 @@ class Tracer(ContainerReader):
 
     def has_left(self, value: Value) -> bool:
         """True if something that the run does has made a Tensor of `value`, which is no tensor from outside."""
-        if value in self.tensors or self.is_leaf(value):
-            return False
-        is_tensor = value in self._materialised or value in self.left
-        return is_tensor or any(map(self.has_left, self._sources.get(value, ())))
+        seen = {value}
+        stack = [value]
+        while stack:
+            found = stack.pop()
+            if found in self.tensors or self.is_leaf(found):
+                continue
+            if found in self._materialised or found in self.left:
+                return True
+            new = [source for source in self._sources.get(found, ()) if source not in seen]
+            seen.update(new)
+            stack += new
+        return False
 
     def note_chosen(self, chosen: Value, sources: Iterable[Value]) -> None:
         sources = tuple(sources)
