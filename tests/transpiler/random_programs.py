@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+import re
 import sys
 
 from d2s.transpiler import JIT_PASSES, PythonOperators, convert
@@ -18,6 +19,33 @@ from tests.transpiler.test_generated_programs import make, outcome
 NAMES = ("a", "b", "c", "d")
 
 
+# What stands in angle brackets is written anew: a name, a value, a short one, a test.
+VALUES = (
+    "(<name> + <value>)", "log(<value>)", "(<value> if <test> else <short>)", "(<value> and <short>)",
+    "(<name> or <value>)",
+    "(<name> := <value>)", "(lambda <name>: <value>)(<short>)", "max((<short>, <value>), key=lambda v: v if v else 0)",
+)
+TESTS = (
+    "<value> < <short>", "<value> == <short>", "<value> != <short>", "<value> >= <short>", "(<short> and <value>)",
+    "(<short> or not <value>)", "0 <= <value> < <short> < 4", "not <value>", "(<name> := <value>) > 1", "<value>",
+    "<short> and (<name> := <short>) or <short>", "<name> is None", "<value> in (0, <short>)",
+    "isinstance(<short>, int)",
+)
+STATEMENTS = (
+    "<name> = <value>", "<name> += <value>", "log(<value>)", "<name>, b = <value>, <value>", "del <name>", "tick()",
+    "late.append(lambda: <name>)", "late.append(lambda <name>=<value>: <name>)", "cells[<value> % 3] = <value>",
+    "cells[<value> % 3] += <short>", "assert <test>, <value>", "raise ValueError(<value>)", "raise KeyError(<value>)",
+    "print(<value>, <name>)", "items.append(<value>)", "items[<value> % 2] += <short>", "del items[<value> % 2:]",
+    "<name>, *items[1:] = <value>, <short>", "<name> = [v for v in items if v != <value>]", "<name>: int = <value>",
+    "<name> = sum(v for v in items if v in (0, <value>))", "<name> = {v: <value> for v in cells}.get(<short>)",
+    "print(f'{<name>} {<short>!r:>3}')", "<name> = [v + w for v in cells if v for w in items if <test>]",
+    "<name> = <value> if <test> else <value>",
+)
+ITERABLES = (
+    "range(<short>)", "range(3)", "(1, 2)", "list(cells)", "iter(cells)", "enumerate(cells)", "zip(cells, items)",
+)
+
+
 class Writer:
     """Writes one random program."""
 
@@ -25,49 +53,30 @@ class Writer:
         self.random = random
         self.one_of = random.choice
 
+    def filled(self, template: str, depth: int = 2) -> str:
+        """The template with everything in angle brackets written."""
+
+        def part(found: re.Match[str]) -> str:
+            kind = found[1]
+            if kind == "name":
+                return self.name()
+            return self.value(0 if kind == "short" else depth) if kind != "test" else self.test(depth)
+
+        return re.sub("<(name|value|short|test)>", part, template)
+
     def name(self) -> str:
         return self.one_of(NAMES)
 
     def value(self, depth: int = 2) -> str:
-        kind = self.random.randrange(12 if depth else 4)
-        if kind < 2:
-            return self.name()
-        if kind < 4:
-            return str(self.random.randrange(4))
-        inner = self.value(depth - 1)
-        return [
-            f"({self.name()} + {inner})", f"log({inner})", f"({inner} if {self.test(depth - 1)} else {self.value(0)})",
-            f"({inner} and {self.value(0)})", f"({self.name()} or {inner})", f"({self.name()} := {inner})",
-            f"(lambda {self.name()}: {inner})({self.value(0)})",
-            f"max(({self.value(0)}, {inner}), key=lambda v: v if v else 0)",
-        ][kind - 4]
+        if depth <= 0 or self.random.random() < 0.4:
+            return self.one_of((*NAMES, "0", "1", "2", "3"))
+        return self.filled(self.one_of(VALUES), depth - 1)
 
     def test(self, depth: int = 2) -> str:
-        value = self.value
-        return self.one_of((
-            f"{value(depth)} {self.one_of(('<', '<=', '==', '!=', '>='))} {value(0)}",
-            f"({value(0)} and {value(depth)})",
-            f"({value(0)} or not {value(depth)})", f"0 <= {value(depth)} < {value(0)} < 4", f"not {value(depth)}",
-            f"({self.name()} := {value(depth)}) > 1", f"{value(0)} and ({self.name()} := {value(0)}) or {value(0)}",
-            f"{self.name()} is None", f"{value(depth)} in (0, {value(0)})", f"isinstance({value(0)}, int)",
-            value(depth),
-        ))
+        return self.filled(self.one_of(TESTS), depth - 1)
 
     def simple(self) -> str:
-        name, value = self.name(), self.value()
-        return self.one_of((
-            f"{name} = {value}", f"{name} += {value}", f"log({value})", f"{name}, b = {value}, {self.value()}",
-            f"del {name}",
-            f"late.append(lambda: {name})", f"late.append(lambda {name}={value}: {self.name()})",
-            f"cells[{value} % 3] = {self.value()}", f"cells[{value} % 3] += {self.value(0)}",
-            f"assert {self.test()}, {value}", f"raise {self.one_of(('ValueError', 'KeyError'))}({value})", "tick()",
-            f"print({value}, {name})", f"items.append({value})", f"items[{value} % 2] += {self.value(0)}",
-            f"del items[{value} % 2:]", f"{name}, *items[1:] = {value}, {self.value(0)}",
-            f"{name} = [v for v in items if v != {value}]", f"{name} = sum(v for v in items if v in (0, {value}))",
-            f"{name} = {{v: {value} for v in cells}}.get({self.value(0)})", f"{name}: int = {value}",
-            f"print(f'{{{name}}} {{{self.value(0)}!r:>3}}')", f"global shared; shared = {value}",
-            f"{name} = [v + w for v in cells if v for w in items if {self.test(0)}]",
-        ))
+        return self.filled(self.one_of(STATEMENTS))
 
     def block(self, depth: int, in_loop: bool) -> list[str]:
         lines = [line for _ in range(self.random.randint(1, 3)) for line in self.statement(depth, in_loop)]
@@ -93,8 +102,7 @@ class Writer:
         return [f"while {test}:", "    tick()", *self.block(depth, True), *self.orelse(depth, in_loop)]
 
     def for_(self, depth: int, in_loop: bool) -> list[str]:
-        iterable = self.one_of((f"range({self.value(0)})", "range(3)", "(1, 2)", "list(cells)", "iter(cells)",
-                                "enumerate(cells)", "zip(cells, items)"))
+        iterable = self.filled(self.one_of(ITERABLES))
         target = self.name() if iterable[0] not in "ez" else f"{self.name()}, ({self.name()})"
         return [f"for {target} in {iterable}:", "    tick()", *self.block(depth, True), *self.orelse(depth, in_loop)]
 

@@ -113,6 +113,9 @@ class _Rewriter(Rewriter):
 
     def visit_Lambda(self, node: Node) -> Node:
         self.visit_defaults(node.args)
+        if not is_generated(node) and has_walrus(node.body):
+            # It has variables of its own; to read one that is unbound from a closure would be another error.
+            return node
         self.lambda_depth += not is_generated(node)
         node.body = self.visit(node.body)
         self.lambda_depth -= not is_generated(node)
