@@ -11,6 +11,7 @@ import itertools
 import random
 import re
 import sys
+from typing import Any
 
 from d2s.transpiler import JIT_PASSES, PythonOperators, convert
 from d2s.transpiler.verify import verify
@@ -134,6 +135,12 @@ class Writer:
              "    return a, b, c, late"])
 
 
+def told_of(seen: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a call did, with errors that it has put into its argument as text: errors are equal to themselves only."""
+    *others, items = seen
+    return (*others, [(type(item), str(item)) if isinstance(item, Exception) else item for item in items])
+
+
 def differences(count: int, seed: int) -> tuple[int, list[str]]:
     """How many programs were compared, and descriptions of those that differ."""
     chance = random.Random(seed)
@@ -148,7 +155,7 @@ def differences(count: int, seed: int) -> tuple[int, list[str]]:
         converted = convert(fn, JIT_PASSES, PythonOperators, instrument=bool(compared % 2))
         verify(converted.tree, (), "all")
         for args in itertools.product(range(3), range(2)):
-            expected, got = outcome(fn, effects, *args), outcome(converted.function, effects, *args)
+            expected, got = (told_of(outcome(f, effects, *args)) for f in (fn, converted.function))
             if got != expected:
                 told.append(f"{args}\n{text}\n{converted.code}\noriginal:  {expected}\nconverted: {got}\n")
                 break
