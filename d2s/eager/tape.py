@@ -123,9 +123,6 @@ class InteriorNode:
         """The user's line that this node comes from, where that is known without looking for it."""
         return None
 
-    def stands_for(self, index: int, tensor: Tensor) -> None:
-        """Take note that from now on `tensor` is the Tensor of output `index`."""
-
     def hook_list(self, index: int) -> HookList:
         """The gradient hooks of output `index`, made on demand."""
         if self.hooks is None:

@@ -254,23 +254,12 @@ def _rebind(tensor: Tensor, value: Tensor) -> None:
         tensor._node.show_retained(tensor._index, value._node, value._index)
     if tensor._node is not None:
         tensor._node.note_write(tensor, tensor._index)
-    _name(tensor, value)
-
-
-def _name(tensor: Tensor, value: Tensor) -> None:
     _replace(tensor, value.data)
     tensor._node, tensor._index = value._node, value._index
     if tensor._stop_gradient is not value._stop_gradient:
         tensor._set_stop_gradient(value._stop_gradient)
     if isinstance(tensor._node, OpNode):
         tensor._node.follow(tensor, tensor._index)
-
-
-def become(tensor: Tensor, value: Tensor) -> None:
-    """Let `tensor` be the version `value` of itself, which a compiled function has computed and knows of."""
-    _name(tensor, value)
-    for view in _alive(_sharing(tensor).views):
-        _refresh(view)
 
 
 def _refresh(tensor: Tensor) -> None:

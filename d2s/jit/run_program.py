@@ -136,10 +136,6 @@ class CallNode(InteriorNode):
             if self.tape is not None:
                 self.tape.note_write(index)
 
-    def stands_for(self, index: int, tensor: Tensor) -> None:
-        if index in self.made:
-            self.made[index] = weakref.ref(tensor)
-
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run: its gradient stays with it."""
         tensor = Tensor(np.asarray(data), False)

@@ -161,8 +161,6 @@ class _Loop:
         self.rebuilt: dict[int, Any] = {}
         self.made: dict[int, Place] = {}
         self.turn_made: dict[int, Place] = {}
-        # Positions in what is carried of which a turn may have made Tensors.
-        self.left: set[tuple[Place, int]] = set()
         # Positions in what is carried that stop gradients at the beginning of some turns.
         self.may_stop: set[tuple[Place, int]] = set()
         # Where turns have left tensors that somebody outside may hold.
@@ -220,25 +218,21 @@ class _Loop:
             initial = self._values(place, form, self.before.contents[place[0]], _value_now)
             for position, (value, first) in enumerate(zip(inputs[place], initial, strict=True)):
                 self.tracer.note_chosen(value, (first,))
-                if (place, position) in self.left:
-                    self.tracer.left.add(value)
                 if (place, position) in self.may_stop and not value.stop_gradient:
                     self.tracer.may_stop.add(value)
 
     def _learn_stops(self, inputs: dict[Place, list[Value]], outcome: Outcome) -> bool:
-        """Take note of values that stop gradients after a turn, or are Tensors then; True if there is a new one."""
-        known = len(self.may_stop) + len(self.left)
+        """Take note of values that stop gradients after a turn; True if there is a new one."""
+        known = len(self.may_stop)
         for place, form in self.places.items():
             changed = outcome.changes.get(place[0])
             if changed is not None:
                 following = self._values(place, form, changed[1], outcome.value_of)
                 for position, (value, now) in enumerate(zip(inputs[place], following, strict=True)):
-                    if value.is_tensor and any(map(self.tracer.has_left, (value, now))):
-                        self.left.add((place, position))
                     stops = now.stop_gradient and not (now.is_constant and now.constant is None)
                     if value.is_tensor and not value.stop_gradient and (stops or now in self.tracer.may_stop):
                         self.may_stop.add((place, position))
-        return len(self.may_stop) + len(self.left) > known
+        return len(self.may_stop) > known
 
     def _name(self, place: Place) -> str:
         node, where = self.before.nodes[place[0]], place[1]

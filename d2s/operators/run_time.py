@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from d2s.eager.views import become
 from d2s.errors import ExecutionError
 from d2s.operators.equality import same_thing
-from d2s.static.runtime import HookPoint
 
 
 class Expected:
@@ -46,18 +44,6 @@ def show_retained(old: Any, new: Any) -> None:
     """Let the Tensor of a version that was written in place show the gradient retained of the version before."""
     if old._node is not None and new._node is not None:
         old._node.show_retained(old._index, new._node, new._index)
-
-
-def show_written(old: Any, new: Any) -> None:
-    """Let the Tensor `old` be the version `new` of itself, which the Program has computed."""
-    if old is not new:
-        become(old, new)
-        node = new._node
-        if node is not None:
-            node.stands_for(new._index, old)
-            point = node.hooks.get(new._index) if node.hooks else None
-            if isinstance(point, HookPoint) and point.tensor is new:
-                point.tensor = old
 
 
 def set_value(tensor: Any, array: Any) -> None:

@@ -8,7 +8,6 @@ effects.  Decisions that Python needs are followed both ways (`recorder`).
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
 from d2s.operators.guards import REGISTRIES, Guard, held_by, layer_state
 from d2s.operators.layer_hooks import LayerHooks
-from d2s.operators.run_time import checked_number, set_value, show_retained, show_written
+from d2s.operators.run_time import checked_number, set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
 from d2s.static.program import Block, Program, Value
@@ -45,8 +44,6 @@ class Tracer(ContainerReader):
         The hooks of Layers at this place of the trace.
     spent : dict
         Counters of which only the run knows how far they came, by identity.
-    left : set of Value
-        What loops carry that a turn before may have made a Tensor of.
     outer_frames : int
         How many frames of the user's functions stand around the trace.
     grad_mode : bool
@@ -62,8 +59,6 @@ class Tracer(ContainerReader):
         super().__init__(program, numbers, sizes)
         self.retaining: set[Value] = set()
         self.spent: dict[int, Any] = {}
-        self.left: set[Value] = set()
-        self._sources: dict[Value, tuple[Value, ...]] = {}
         self.lowering = Lowering(self)
         self.layer_hooks = LayerHooks(self)
         self.outer_frames = len(user_frames())
@@ -177,40 +172,6 @@ class Tracer(ContainerReader):
     def symbol(self, tensor: Any) -> Variable:
         """The Variable for a tensor of either mode."""
         return tensor if isinstance(tensor, Variable) else self.lift(tensor)
-
-    def has_left(self, value: Value) -> bool:
-        """True if something that the run does has made a Tensor of `value`, which is no tensor from outside."""
-        seen = {value}
-        stack = [value]
-        while stack:
-            found = stack.pop()
-            if found in self.tensors or self.is_leaf(found):
-                continue
-            if found in self._materialised or found in self.left:
-                return True
-            new = [source for source in self._sources.get(found, ()) if source not in seen]
-            seen.update(new)
-            stack += new
-        return False
-
-    def note_chosen(self, chosen: Value, sources: Iterable[Value]) -> None:
-        sources = tuple(sources)
-        self._sources[chosen] = (*self._sources.get(chosen, ()), *(s for s in sources if s is not chosen))
-        super().note_chosen(chosen, sources)
-
-    def show_write(self, was: Value, variable: Variable, data_only: bool) -> None:
-        """Let the Tensor that the run has made of a value show what was written to it."""
-        if not self.has_left(was):
-            return
-        tensor = self.materialise(was)
-        if data_only:
-            array = ObjectVariable(self, self.array_of(variable.value))
-            self.python_call(set_value, (ObjectVariable(self, tensor), array), effect=True)
-        else:
-            self.hook_point(variable.value)
-            new = self.materialise(variable.value)
-            self.python_call(show_written, (ObjectVariable(self, tensor), ObjectVariable(self, new)), effect=True)
-        self._materialised[variable.value] = tensor
 
     def is_tensor_of_run(self, variable: Variable) -> bool:
         """True if the caller, or something that this run has made, has `variable` as a Tensor."""

@@ -195,13 +195,8 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
     others = {
         id(other): other for member, _ in before.values() for other in may_be(member)
         if id(other) not in before and _is_here(tracer, other)}
-    for member, was in before.values():
+    for member, _ in before.values():
         _check_no_hidden_view(tracer, member)
-        if member is not variable and tracer.has_left(was) and not tracer.has_left(variable.value):
-            raise UnsupportedSyntaxError(
-                "an in-place write to a tensor of which a view was stored outside cannot become a graph",
-                user_location(), "Store a clone, or write to the view itself.", kind="U12",
-            )
     for other in others.values():
         _check_can_follow(tracer, other)
     held = _held_outside(tracer, [member for member, _ in before.values()], data_only)
@@ -311,13 +306,10 @@ def _write_root(tracer: Tracer, variable: Variable, value: Variable, data_only: 
     tensor = tracer.tensors.get(variable.value)
     if tensor is not None:
         _write_outer(tracer, tensor, variable, value, data_only)
+    elif data_only:
+        tracer.rebind(variable, replaced(tracer, variable.value, tracer.value_of(value)))
     else:
-        was = variable.value
-        if data_only:
-            tracer.rebind(variable, replaced(tracer, was, tracer.value_of(value)))
-        else:
-            tracer.rebind_version(variable, value)
-        tracer.show_write(was, variable, data_only)
+        tracer.rebind_version(variable, value)
 
 
 def _write_outer(tracer: Tracer, tensor: Any, variable: Variable, value: Variable, data_only: bool) -> None:

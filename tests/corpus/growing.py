@@ -288,17 +288,6 @@ def write_to_an_element(x, n):
     return parts
 
 
-@program
-def write_after_append(x, n):
-    parts = [x * 1]
-    z = x * 2
-    for i in range(n):
-        z = z * 2
-        parts.append(z)
-        z.add_(x)
-    return parts
-
-
 @refused
 def queue_of_tuples(x, n):
     queue = [(x, 0)]
@@ -391,51 +380,6 @@ def places_in_a_tensor_loop(x, n):
     z = x
     for i in range(n):
         z = z + ws[i % 3] * ws[-(i % 3)]
-    return z
-
-
-STORED = []
-
-
-@program
-def written_after_it_was_stored(x, n):
-    STORED.clear()
-    z = x * 2
-    STORED.append(z)
-    z.add_(x)
-    for i in range(n):
-        z = z * 2
-        STORED.append(z)
-        z.add_(x)
-    LOG.append((STORED[0], STORED[-1], STORED[-1] is z))
-    return z
-
-
-@program
-def written_in_a_branch_after_it_was_stored(x, c):
-    STORED.clear()
-    z = x * 2
-    if c > 0:
-        z = z * 3
-        STORED.append(z)
-        z.add_(x)
-    else:
-        STORED.append(x)
-    z.multiply_(x)
-    LOG.append(STORED[0])
-    return z
-
-
-@program
-def stored_and_written_in_the_next_turn(x, n):
-    STORED.clear()
-    z = x * 2
-    for i in range(n):
-        z.add_(x)
-        STORED.append(z)
-    LOG.append(len(STORED))
-    for i in range(n):
-        LOG.append(STORED[i])
     return z
 
 

@@ -49,7 +49,7 @@ CONSTRUCTS: dict[str, str] = {
         state.list_returned_from_a_tensor_loop idioms.list_slices_and_methods idioms.while_on_list
         growing.append_what_the_last_gives growing.length_in_the_test growing.append_in_a_branch_with_hooks
         growing.items_set_in_a_growing_list growing.window growing.lists_inside_of_turns
-        growing.write_after_append growing.place_of_a_tensor growing.store_at_a_place""",
+        growing.place_of_a_tensor growing.store_at_a_place""",
     "dict, set, attribute, item writes, also through helpers": """
         state.dict_changed_in_a_branch state.attribute_changed_in_a_branch state.item_set_in_a_tensor_loop
         state.changed_through_a_helper state.changed_through_an_alias idioms.state_in_a_dict_through_a_helper
