@@ -81,7 +81,7 @@ class _Graph:
         self.saved: list[tuple[weakref.ref[Tensor], int]] = []
         self.has_hooks = False
         seen: set[Any] = set()
-        stack = [tensor.graph_edge() for tensor in reversed(outputs)]
+        stack = [tensor.graph_edge() for tensor in outputs]
         while stack:
             edge = stack.pop()
             node = edge[0]
@@ -92,8 +92,7 @@ class _Graph:
             elif node not in seen:
                 seen.add(node)
                 self.has_hooks = self.has_hooks or any((node.hooks or {}).values())
-                # First arguments first, as in a walk.
-                stack += [inner for inner in reversed(node.edges) if inner is not None]
+                stack += [inner for inner in node.edges if inner is not None]
                 if isinstance(node, OpNode):
                     self.saved += [
                         (weakref.ref(value), version)
@@ -161,7 +160,11 @@ class RecomputeNode(InteriorNode):
             )
         if not walk.retain_graph:
             self.release()
-        _Inside(walk, graph.edges).run(roots)
+        inside = _Inside(walk, graph.edges)
+        inside.run(roots)
+        # Leaves behind are complete in the order in which their last contributions have come.
+        place: dict[Edge | None, int] = {edge: number for number, edge in enumerate(inside.left)}
+        self.edges.sort(key=lambda edge: place.get(edge, len(place)))
 
     def _run(self) -> tuple[list[Tensor], int]:
         """The outputs of another run, and the number that its nodes begin after."""
@@ -191,12 +194,15 @@ class _Inside(Walk):
     def __init__(self, around: Walk, edges: list[Edge]) -> None:
         super().__init__(create_graph=around.create_graph, blocked=edges)
         self.around = around
+        self.left: dict[Edge, None] = {}
 
     def needs(self, edge: Edge) -> bool:
         return self.around.needs(edge) if edge in self.blocked else super().needs(edge)
 
     def accumulate(self, edge: Edge, grad: Tensor) -> None:
         if edge in self.blocked:
+            self.left.pop(edge, None)
+            self.left[edge] = None
             self.around.accumulate(edge, grad)
         else:
             super().accumulate(edge, grad)

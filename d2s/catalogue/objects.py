@@ -212,8 +212,8 @@ KINDS = (
     syntax(
         "U32",
         "Effects of a part that eager mode runs again",
-        cause="`recompute` calls its function in backward once more, with all its effects. A Program keeps what backward "
-        "reads and runs nothing again, so they would happen once.",
+        cause="`recompute` calls its function in backward once more, with all its effects. A Program keeps what "
+        "backward reads and runs nothing again, so they would happen once.",
         fix="Register hooks on what the function computes only, move its effects out, or leave out `recompute`.",
         example="""
             w = paddle.to_tensor([2.0], stop_gradient=False)
