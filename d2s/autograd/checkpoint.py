@@ -26,7 +26,13 @@ def recompute(
     Returns
     -------
     Any
-        What `function` returns.  In a static function it is called as it is: a Program keeps what backward reads.
+        What `function` returns.  In a static function it is called as it is, and the Program keeps what backward reads:
+        nothing is run again, so there it may have no effects but hooks on what it computes itself.
+
+    Raises
+    ------
+    UnsupportedSyntaxError
+        In a static function, if `function` does more than compute: that would have to happen in backward again.
 
     Examples
     --------
@@ -36,5 +42,8 @@ def recompute(
     [2.0]
     """
     if not recomputation.runs_now((*args, *kwargs.values())):
-        return function(*args, **kwargs)
+        before = recomputation.before_traced()
+        result = function(*args, **kwargs)
+        recomputation.after_traced(before, result)
+        return result
     return recomputation.computed_again(function, args, kwargs, preserve_rng_state)

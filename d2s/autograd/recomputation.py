@@ -42,6 +42,19 @@ def runs_now(args: Any) -> bool:
     return state.grad_enabled and isinstance(current_interpreter(), EagerInterpreter) and not symbolic
 
 
+def before_traced() -> Any:
+    """While a function is traced: what there is before a part that eager mode would run again."""
+    stage = getattr(current_interpreter(), "before_recompute", None)
+    return None if stage is None or not state.grad_enabled else stage()
+
+
+def after_traced(before: Any, result: Any) -> None:
+    """Check that running the part once is enough; `before` is from `before_traced`."""
+    parts = [result] if isinstance(result, TensorBase) else result.values() if isinstance(result, dict) else result
+    if before is not None and any(isinstance(part, TensorBase) and not part.stop_gradient for part in parts or ()):
+        current_interpreter().check_recompute(before)  # type: ignore[attr-defined]
+
+
 def _tensors_in(tree: Any) -> Iterator[Tensor]:
     if isinstance(tree, Tensor):
         yield tree
@@ -147,7 +160,11 @@ class RecomputeNode(InteriorNode):
             )
         if not walk.retain_graph:
             self.release()
-        _Inside(walk, graph.edges).run(roots)
+        inside = _Inside(walk, graph.edges)
+        inside.run(roots)
+        # Leaves behind are complete in the order in which their last contributions have come.
+        place: dict[Edge | None, int] = {edge: number for number, edge in enumerate(inside.left)}
+        self.edges.sort(key=lambda edge: place.get(edge, len(place)))
 
     def _run(self) -> tuple[list[Tensor], int]:
         """The outputs of another run, and the number that its nodes begin after."""
@@ -177,12 +194,15 @@ class _Inside(Walk):
     def __init__(self, around: Walk, edges: list[Edge]) -> None:
         super().__init__(create_graph=around.create_graph, blocked=edges)
         self.around = around
+        self.left: dict[Edge, None] = {}
 
     def needs(self, edge: Edge) -> bool:
         return self.around.needs(edge) if edge in self.blocked else super().needs(edge)
 
     def accumulate(self, edge: Edge, grad: Tensor) -> None:
         if edge in self.blocked:
+            self.left.pop(edge, None)
+            self.left[edge] = None
             self.around.accumulate(edge, grad)
         else:
             super().accumulate(edge, grad)

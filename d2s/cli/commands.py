@@ -49,7 +49,8 @@ def hooks(options: argparse.Namespace) -> int:
          report.reason]
         for report in sorted(reports, key=lambda report: report.line)
     ]
-    return _write(table(["line", "tensor", "moved", "because"], rows, right=[0]) + "\n", None)
+    warnings = "".join(f"warning: line {report.line}: {report.warning}\n" for report in reports if report.warning)
+    return _write(table(["line", "tensor", "moved", "because"], rows, right=[0]) + "\n" + warnings, None)
 
 
 def graph(options: argparse.Namespace) -> int:

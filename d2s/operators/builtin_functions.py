@@ -234,6 +234,7 @@ def _setattr_plainly(tracer: Tracer, thing: Any, name: str, value: Any) -> None:
 
 
 def _print(tracer: Tracer, *args: Any, **kwargs: Any) -> None:
+    tracer.effects += 1
     special_methods.text_later(tracer, builtins.print, args, kwargs)
 
 

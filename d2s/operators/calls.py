@@ -33,6 +33,7 @@ from d2s.operators import (
     open_lists,
     policy,
     protocols,
+    unbound,
 )
 from d2s.operators.converted import is_converted
 from d2s.operators.guards import function_guards, global_names, is_empty, is_layer, lookup, stores_outside
@@ -55,6 +56,10 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     replaced = builtin_functions.MEANING.get(func) if _is_hashable(func) else None
     if replaced is not None:
         return replaced(tracer, *args, **kwargs)
+    if unbound.is_known(func):
+        result = unbound.called(tracer, call, func, args, kwargs)
+        if result is not NotImplemented:
+            return result
     if isinstance(func, FunctionType):
         return _call_function(tracer, func, args, kwargs)
     if isinstance(func, MethodType):
@@ -195,6 +200,8 @@ def _equal_dataclasses(tracer: Tracer, left: Any, right: Any) -> Any:
 
 def _call_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     owner, function = func.__self__, func.__func__
+    if isinstance(owner, TensorBase) and func.__name__ in unbound.BY_FUNCTION:
+        return call(unbound.BY_FUNCTION[func.__name__], owner, *args)
     if isinstance(function, FunctionType):
         if policy.is_own(function.__code__) and not isinstance(owner, TensorBase):
             return _call_own_method(tracer, func, args, kwargs)

@@ -21,6 +21,7 @@ def warn(tracer: Tracer, message: Any, category: Any = None, stacklevel: int = 1
          **more: Any) -> None:
     """``warnings.warn`` in traced code: given on each run, for the user's line."""
     inside = [(f.f_code.co_filename, f.f_lineno, f.f_globals) for f in user_frames()[: -tracer.outer_frames or None]]
+    tracer.effects += 1
     tracer.python_call(_warn, (message, category, max(stacklevel, 1) - 1, _Places(inside), source), more, effect=True)
 
 

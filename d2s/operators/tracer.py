@@ -79,6 +79,8 @@ class Tracer(ContainerReader):
     def method_call(self, variable: Variable, name: str, *args: Any) -> Any:
         if name == "retain_grads":
             self.retaining.add(variable.value)
+        if name in ("backward", "_register_backward_hook"):
+            self.effects += 1
         if name == "_register_backward_hook":
             self.hooks.extend(args)
         if name != "backward":
@@ -171,6 +173,7 @@ class Tracer(ContainerReader):
     def record_write(self, tensor: Any, variable: Variable, value: Value) -> None:
         """Write values to a tensor from outside when the Program runs, and let the rest of the trace see them."""
         old = variable.value
+        self.effects += 1
         self.python_call(set_value, (variable, ObjectVariable(self, self.array_of(value))), effect=True)
         written = self.new_value(old.name, value.spec, old.stop_gradient)
         written = self.emit("replace", (old, value), (written,)).outputs[0]
@@ -310,6 +313,24 @@ class Tracer(ContainerReader):
         from d2s.operators.custom_ops import apply_py_layer
 
         return apply_py_layer(self, layer, args, kwargs)
+
+    def before_recompute(self) -> tuple[int, set[Value]]:
+        """What there is before a part that eager mode would run again in backward."""
+        return self.effects, set(self.definitions)
+
+    def check_recompute(self, before: tuple[int, set[Value]]) -> None:
+        """Refuse a part that does anything which would happen in backward again."""
+        effects, older = before
+        points = {point for value, point in self.hook_points.items() if value in older or value in self.tensors}
+        new = {operator for value, (operator, _) in self.definitions.items() if value not in older}
+        if self.effects != effects or any(
+                operator.kind == "register_hook" and operator.inputs[0] in points for operator in new):
+            raise UnsupportedSyntaxError(
+                "the function given to recompute() has effects: they would happen again in backward, where a Program "
+                "runs nothing again", user_location(),
+                "Register hooks on what it computes only, or call it without recompute().",
+                kind="U32",
+            )
 
     # --- layers --------------------------------------------------------------------------------------------------
 

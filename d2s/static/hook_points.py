@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from d2s.core.hooks import RemovableHandle
 from d2s.errors import DTypeError, ProgramError
 from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import Variable
@@ -33,7 +34,7 @@ class HookPoints:
         """The value of a variable."""
         raise NotImplementedError
 
-    def new_value(self, base: str, spec: Any) -> Value:
+    def new_value(self, base: str, spec: Any, stop_gradient: bool = True, kind: type | None = None) -> Value:
         """A Value with a fresh name."""
         raise NotImplementedError
 
@@ -53,7 +54,7 @@ class HookPoints:
         if not callable(hook):
             raise DTypeError(f"a gradient hook must be callable, got {type(hook).__name__}")
         value = self.bound(variable)
-        handle = self.new_value("handle", None)
+        handle = self.new_value("handle", None, kind=RemovableHandle)
         template = self.lower(hook)
         emitted = self.emit(
             "register_hook", (self.hook_point(value),), (handle,),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -173,10 +174,12 @@ class Variable(TensorBase, TensorMethods):
 
     def _register_backward_hook(self, hook: Callable[[], Any]) -> Any:
         """Call `hook`, without arguments, each time the gradient of this leaf has been added to `.grad`."""
-        if not self.is_leaf:
-            raise LeafError("Only can register backward hook for leaf Tensor.", kind="L01")
         if self.stop_gradient:
             raise LeafError("Cannot register backward hook on a Tensor that stop gradient.", kind="L01")
+        if not self.is_leaf:
+            raise LeafError("Only can register backward hook for leaf Tensor.", kind="L01")
+        if not callable(hook):
+            raise DTypeError(f"a gradient hook must be callable, got {type(hook).__name__}")
         return self.interpreter.method_call(self, "_register_backward_hook", hook)
 
     def retain_grads(self) -> None:
@@ -227,6 +230,10 @@ class Variable(TensorBase, TensorMethods):
 # What Python says of operands ("unsupported operand type(s) for *: 'Tensor' and 'NoneType'") is what it says in
 # eager mode.
 Variable.__name__ = "Tensor"
+# And of arguments that are missing.
+for _member in vars(Variable).values():
+    if isinstance(_member, FunctionType):
+        _member.__qualname__ = f"Tensor.{_member.__name__}"
 
 
 def _numpy_of(tensor: Any) -> Any:

@@ -11,12 +11,16 @@ from d2s.transpiler.scopes import bound_names, parameters
 
 @dataclass(frozen=True)
 class HookReport:
-    """What became of one ``register_hook`` call: where it stood, where it went (None: it stayed) and why."""
+    """What became of one ``register_hook`` call: where it stood, where it went (None: it stayed) and why.
+
+    `warning` says so if the tensor is older than the call, where hooks pile up.
+    """
 
     line: int
     target: str
     moved_to: int | None
     reason: str
+    warning: str | None = None
 
 
 @dataclass

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import tempfile
 import textwrap
+import threading
+import warnings
 
 import pytest
 
@@ -30,6 +34,59 @@ def test_a_range_of_a_length_known_at_run_time_cannot_be_spread(spread):
 
     with pytest.raises(TracingError, match="range whose length"):
         f(leaf(3.0))
+
+
+def test_a_counter_does_not_go_on_behind_a_loop_of_the_run():
+    @d2s.to_static
+    def f(x):
+        numbers = itertools.count()
+        for i in numbers:
+            x = x + i
+            if x.sum() > 10:
+                break
+        return x * next(numbers)
+
+    with pytest.raises(UnsupportedSyntaxError, match="counter goes on"):
+        f(leaf(3.0))
+
+
+LOCK = threading.Lock()
+
+
+@pytest.mark.parametrize("manager", [lambda: LOCK, warnings.catch_warnings, tempfile.TemporaryDirectory])
+def test_managers_of_libraries_are_not_entered_while_tracing(manager):
+    @d2s.to_static
+    def f(x):
+        with entered:
+            return 2 * x
+
+    entered = manager()
+    with pytest.raises(UnsupportedSyntaxError, match="would act only while the function is traced"):
+        f(leaf(3.0))
+    if hasattr(entered, "cleanup"):
+        entered.cleanup()
+    assert not LOCK.locked()
+
+
+@pytest.mark.parametrize("use", [
+    lambda parts, x: [*parts], lambda parts, x: parts.append("text"), lambda parts, x: dict(enumerate(parts)),
+    lambda parts, x: {part.sum() for part in parts}, lambda parts, x: list(zip(parts, parts, strict=True)),
+])
+def test_what_needs_a_list_at_once_that_only_the_run_knows(use):
+    @d2s.to_static
+    def f(x):
+        parts = []
+        for _ in range(int(x.sum())):
+            parts.append(x)
+        return use(parts, x)
+
+    with pytest.raises(UnsupportedSyntaxError, match="a list whose length only the run knows"):
+        f(leaf(3.0))
+
+
+def test_refusals_are_of_one_class():
+    assert issubclass(TracingError, UnsupportedSyntaxError)
+    assert issubclass(UnsupportedSyntaxError, NotImplementedError)
 
 
 def test_a_recursion_that_a_tensor_ends_is_refused():

@@ -10,6 +10,7 @@ import gast
 
 from d2s.transpiler.context import Context, HookReport
 from d2s.transpiler.nodes import FUNCTIONS, TRIES, Node, duplicate, located, prologue_length, user_functions
+from d2s.transpiler.passes.hidden_hooks import Lasting, hidden_registrations
 from d2s.transpiler.passes.hook_barriers import (
     ATTACH,
     Header,
@@ -52,7 +53,7 @@ def run(tree: Node, ctx: Context) -> Node:
         return w
     <BLANKLINE>
     """
-    placement = _Placement(ctx)
+    placement = _Placement(ctx, Lasting(tree))
     for function in user_functions(tree):
         header = Header(function.lineno, frozenset(parameters(function)), prologue_length(function))
         function.body = placement.block(function.body, header)
@@ -62,8 +63,9 @@ def run(tree: Node, ctx: Context) -> Node:
 class _Placement:
     """Places the hooks of functions."""
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, lasting: Lasting) -> None:
         self.ctx = ctx
+        self.lasting = lasting
 
     def block(self, statements: list[Node], header: Header) -> list[Node]:
         """Place the hooks among these statements, from top to bottom: a later hook may stop at an earlier one."""
@@ -139,14 +141,16 @@ class _Placement:
 
     def report(self, hook: HookCall, moved_to: int | None, reason: str) -> None:
         line = hook.statement.lineno
-        self.ctx.hook_report.append(HookReport(line, text_of(hook.target), moved_to, reason))
+        self.add_report(line, hook.target, moved_to, reason)
 
     def report_hidden(self, statement: Node) -> None:
         """Report the registrations that are no statement of their own."""
-        for node in _own_expressions(statement):
-            if isinstance(node, gast.Call) and getattr(node.func, "attr", None) == "register_hook":
-                reason = "the call is part of a larger statement, or its tensor has no name"
-                self.ctx.hook_report.append(HookReport(node.lineno, text_of(node.func.value), None, reason))
+        for found in hidden_registrations(_own_expressions(statement)):
+            self.add_report(found.line, found.target, None, found.reason)
+
+    def add_report(self, line: int, target: Node, moved_to: int | None, reason: str) -> None:
+        warning = self.lasting.warning(target)
+        self.ctx.hook_report.append(HookReport(line, text_of(target), moved_to, reason, warning))
 
 
 def _header_parts(statement: Node) -> list[Node]:
