@@ -440,24 +440,6 @@ KINDS = (
         """,
     ),
     syntax(
-        "U30",
-        "`stop_gradient` of a tensor from outside set and taken back",
-        cause="Set to True, it cuts the tensor off for the rest of the Program, which cannot be undone in it.",
-        fix="Use `detach()` of the tensor where no gradient is wanted.",
-        example="""
-            weight = paddle.to_tensor([1.0], stop_gradient=False)
-
-            @paddle.jit.to_static
-            def f(x):
-                weight.stop_gradient = True
-                y = weight * x
-                weight.stop_gradient = False
-                return y * weight
-
-            f(paddle.to_tensor([1.0]))
-        """,
-    ),
-    syntax(
         "U31",
         "A function that looks at frames, or at the exception that is being handled",
         cause="`sys._getframe`, `inspect.stack`, `traceback.format_exc` and the like show what is running: in a "

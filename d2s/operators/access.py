@@ -19,7 +19,6 @@ from types import (
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.heap import fields_of
 from d2s.operators.layer_hooks import LayerHandle
@@ -296,10 +295,6 @@ def _store_on_tensor(tracer: Tracer, variable: Variable, name: str, value: Any) 
     if tensor is None:
         setattr(variable, name, value)
         return
-    if name == "stop_gradient" and not value and variable.stop_gradient and not tensor.stop_gradient:
-        raise UnsupportedSyntaxError(
-            "stop_gradient of a tensor from outside is set and taken back in one run", user_location(),
-            "Use its detach() where no gradient is wanted.", kind="U30")
     tracer.effect(setattr, variable, name, value)
     if name == "stop_gradient":
         tracer.set_flag(variable, tensor, bool(value))

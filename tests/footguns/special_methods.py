@@ -437,7 +437,7 @@ def buffer_replaced_and_written_then(stage):
     stage.around(net, lambda: None, lambda: setattr(net, "count", d2s.ones([3])))
 
 
-@refused("a tensor with a gradient, or one in a tensor loop, is stored outside and written to then")
+@footgun
 def tensor_with_a_gradient_stored_and_written_then(stage):
     kept = []
 
@@ -450,7 +450,7 @@ def tensor_with_a_gradient_stored_and_written_then(stage):
     stage(stage.static(f), x())
 
 
-@refused("a tensor is written to in each turn of a tensor loop, and stored outside")
+@footgun
 def tensor_written_and_stored_in_each_turn(stage):
     kept = []
 
@@ -466,7 +466,7 @@ def tensor_written_and_stored_in_each_turn(stage):
     stage(stage.static(f), x())
 
 
-@refused("`stop_gradient` of a tensor from outside is set and taken back in one run")
+@footgun
 def stop_gradient_set_and_taken_back(stage):
     weight = x()
 
