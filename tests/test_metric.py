@@ -74,7 +74,7 @@ def test_errors() -> None:
         metric.Auc().update(np.float32([[0.0, 2.0]]), np.array([1]))
     with pytest.raises(d2s.ShapeError, match="need the shape"):
         metric.Auc().update(CHANCES, TRUTH)
-    with pytest.raises(d2s.ShapeError, match="3 predictions do not fit 2 labels"):
+    with pytest.raises(d2s.ShapeError, match="3 predictions for 2 labels"):
         metric.Precision().update(CHANCES[:3], TRUTH[:2])
     with pytest.raises(TypeError, match="preds must be"):
         metric.Recall().update([0.5], TRUTH[:1])

@@ -16,7 +16,7 @@ from d2s.operators import access, classes, copies, native, open_lists, places, s
 from d2s.operators.control_flow import SymbolicRange, for_loop, is_symbol, symbol_of
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
-from d2s.operators.open_items import is_open
+from d2s.operators.open_items import is_open, refuse
 from d2s.operators.special_methods import asking, untraced
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -193,7 +193,8 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
             return tracer.python_call(function, args, kwargs, effect=True)
         if args and function is list and is_open(args[0]):
             return open_lists.copied(tracer, list, args[0])
-        parts = open_lists.parts_of(tracer, args) if function in (zip, enumerate, reversed, iter) else None
+        things = args if function is zip else args[:1]
+        parts = open_lists.parts_of(tracer, things) if function in (zip, enumerate, reversed, iter) else None
         if parts is not None:
             return _over_parts(tracer, function, parts, args[1:], **kwargs)
         if args and function in (list, tuple, dict, set, frozenset) and id(args[0]) in tracer.dirty:
@@ -207,10 +208,14 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
     return traced
 
 
-def _over_parts(tracer: Tracer, function: Any, parts: Any, more: tuple[Any, ...], start: Any = 0) -> Any:
+def _over_parts(
+    tracer: Tracer, function: Any, parts: Any, more: tuple[Any, ...], start: Any = 0, strict: bool = False
+) -> Any:
     """The same where only the run knows how much there is."""
+    if strict:
+        refuse("zip(strict=True) of a list whose length only the run knows")
     if function is enumerate:
-        return open_lists.Parts(tracer, parts, start=start)
+        return open_lists.Parts(tracer, parts, start=more[0] if more else start)
     if function is reversed:
         return open_lists.Parts(tracer, parts, is_backward=True)
     return parts
