@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from d2s.autograd import recomputation
+from d2s.core.interpreter import current_interpreter, state
 
 
 def recompute(
@@ -26,13 +27,8 @@ def recompute(
     Returns
     -------
     Any
-        What `function` returns.  In a static function it is called as it is, and the Program keeps what backward reads:
-        nothing is run again, so there it may have no effects but hooks on what it computes itself.
-
-    Raises
-    ------
-    UnsupportedSyntaxError
-        In a static function, if `function` does more than compute: that would have to happen in backward again.
+        What `function` returns.  In a static function it becomes part of the Program, which keeps what backward reads
+        and runs nothing again; unless it does more than compute: then it is run as in eager mode, both times.
 
     Examples
     --------
@@ -42,8 +38,8 @@ def recompute(
     [2.0]
     """
     if not recomputation.runs_now((*args, *kwargs.values())):
-        before = recomputation.before_traced()
-        result = function(*args, **kwargs)
-        recomputation.after_traced(before, result)
-        return result
+        traced = getattr(current_interpreter(), "recompute", None)
+        if traced is None or not state.grad_enabled:
+            return function(*args, **kwargs)
+        return traced(function, args, kwargs, preserve_rng_state)
     return recomputation.computed_again(function, args, kwargs, preserve_rng_state)

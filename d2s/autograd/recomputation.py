@@ -42,19 +42,6 @@ def runs_now(args: Any) -> bool:
     return state.grad_enabled and isinstance(current_interpreter(), EagerInterpreter) and not symbolic
 
 
-def before_traced() -> Any:
-    """While a function is traced: what there is before a part that eager mode would run again."""
-    stage = getattr(current_interpreter(), "before_recompute", None)
-    return None if stage is None or not state.grad_enabled else stage()
-
-
-def after_traced(before: Any, result: Any) -> None:
-    """Check that running the part once is enough; `before` is from `before_traced`."""
-    parts = [result] if isinstance(result, TensorBase) else result.values() if isinstance(result, dict) else result
-    if before is not None and any(isinstance(part, TensorBase) and not part.stop_gradient for part in parts or ()):
-        current_interpreter().check_recompute(before)  # type: ignore[attr-defined]
-
-
 def _tensors_in(tree: Any) -> Iterator[Tensor]:
     if isinstance(tree, Tensor):
         yield tree

@@ -210,36 +210,6 @@ KINDS = (
         """,
     ),
     syntax(
-        "U32",
-        "Effects of a part that eager mode runs again",
-        cause="`recompute` calls its function in backward once more, with all its effects. A Program keeps what "
-        "backward reads and runs nothing again, so they would happen once.",
-        fix="Register hooks on what the function computes only, move its effects out, or leave out `recompute`.",
-        example="""
-            w = paddle.to_tensor([2.0], stop_gradient=False)
-
-            def part(x):
-                w.register_hook(lambda g: g + 1)
-                return x * w
-
-            @paddle.jit.to_static
-            def f(x):
-                return paddle.autograd.recompute(part, x)
-
-            f(paddle.ones([1]))
-        """,
-        fixed="""
-            w = paddle.to_tensor([2.0], stop_gradient=False)
-            w.register_hook(lambda g: g + 1)
-
-            @paddle.jit.to_static
-            def f(x):
-                return paddle.autograd.recompute(lambda x: x * w, x)
-
-            f(paddle.ones([1]))
-        """,
-    ),
-    syntax(
         "U13",
         "Something that is computed once",
         cause="A cached function that has effects, or gives an object, runs on its first call only. If that is the "

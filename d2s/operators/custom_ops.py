@@ -1,14 +1,18 @@
-"""PyLayer in a Program: forward and backward are the user's own Python, and run as it is, on every run."""
+"""What runs as the user's own Python in each run and has gradients: PyLayer, and `recompute` of what has effects."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from d2s.autograd.recomputation import computed_again
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.spec import is_floating
 from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators.carried import form_of
 from d2s.operators.control_flow import symbol_of
 from d2s.operators.heap import Heap
+from d2s.operators.open_items import Elements
+from d2s.operators.open_lists import element
 from d2s.operators.region import trace_branch
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Value
@@ -33,6 +37,36 @@ def apply_py_layer(tracer: Tracer, layer: Any, args: tuple[Any, ...], kwargs: di
     made = tracer.emit("py_layer", inputs, tuple(outputs), attrs, effect=True).outputs[1:]
     results = [Variable(tracer, value) for value in made]
     return tuple(results) if several else results[0]
+
+
+def recompute(
+    tracer: Tracer, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], keep_rng: bool
+) -> Any:
+    """``autograd.recompute(...)``: what only computes becomes part of the Program, with the same gradients."""
+    from d2s.operators.calls import call
+
+    def run() -> Any:
+        return call(function, *args, **kwargs)
+
+    effects, older = tracer.effects, set(tracer.definitions)
+    outcome = trace_branch(tracer, run, Heap([run], tracer.is_outer))[1]
+    if outcome.error is not None or not (outcome.changes or tracer.effects != effects or _registers(tracer, older)):
+        return run()
+    # In backward it is run again, with all that it does.
+    tracer.lowering.refresh()
+    tracer.hooks.append(function)
+    found = tracer.python_call(computed_again, (function, args, kwargs, keep_rng), effect=True)
+    form = form_of(tracer, outcome.result, outcome.value_of)
+    result = element(tracer, found, form, Elements())
+    tracer.anything_may_change()
+    return result
+
+
+def _registers(tracer: Tracer, older: set[Value]) -> bool:
+    """True if hooks were registered on a value that is among `older`, or comes from outside."""
+    points = {point for value, point in tracer.hook_points.items() if value in older or value in tracer.tensors}
+    new = {operator for value, (operator, _) in tracer.definitions.items() if value not in older}
+    return any(operator.kind == "register_hook" and operator.inputs[0] in points for operator in new)
 
 
 def _outputs(

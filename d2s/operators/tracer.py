@@ -314,23 +314,11 @@ class Tracer(ContainerReader):
 
         return apply_py_layer(self, layer, args, kwargs)
 
-    def before_recompute(self) -> tuple[int, set[Value]]:
-        """What there is before a part that eager mode would run again in backward."""
-        return self.effects, set(self.definitions)
+    def recompute(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], keep_rng: bool) -> Any:
+        """``autograd.recompute(function, *args, **kwargs)``."""
+        from d2s.operators.custom_ops import recompute
 
-    def check_recompute(self, before: tuple[int, set[Value]]) -> None:
-        """Refuse a part that does anything which would happen in backward again."""
-        effects, older = before
-        points = {point for value, point in self.hook_points.items() if value in older or value in self.tensors}
-        new = {operator for value, (operator, _) in self.definitions.items() if value not in older}
-        if self.effects != effects or any(
-                operator.kind == "register_hook" and operator.inputs[0] in points for operator in new):
-            raise UnsupportedSyntaxError(
-                "the function given to recompute() has effects: they would happen again in backward, where a Program "
-                "runs nothing again", user_location(),
-                "Register hooks on what it computes only, or call it without recompute().",
-                kind="U32",
-            )
+        return recompute(self, function, args, kwargs, keep_rng)
 
     # --- layers --------------------------------------------------------------------------------------------------
 

@@ -497,7 +497,10 @@ class Backward:
         if g.certain:
             return self.variable(g.value)
         out = self.record.new_value(g.value.name, like.spec)
-        self.record.emit("or_zeros", (g.value, like), (out,))
+        # A value is kept for its size only where that is not known.
+        assert like.spec is not None
+        sized = self.record.value_of(self.zeros_like(like)) if like.spec.is_static else like
+        self.record.emit("or_zeros", (g.value, sized), (out,))
         return self.variable(out)
 
     def hooked(self, value: Value, g: Gradient | None, operator: Operator) -> Gradient | None:
@@ -510,9 +513,13 @@ class Backward:
             if len(operator.outputs) == 1 or value.stop_gradient:
                 return None
             g = Gradient(self.zeros_like(value).value)
-        elif len(operator.outputs) > 1 and not g.certain and not value.stop_gradient:
-            # The same, if that is so in this run.
-            g = Gradient(self.or_zeros(g, value).value)
+        elif sum(out.is_tensor for out in operator.outputs) > 1 and not value.stop_gradient:
+            assert value.spec is not None
+            if not value.spec.is_static:
+                self.sized.add(value)
+            if not g.certain:
+                # The same, if that is so in this run.
+                g = Gradient(self.or_zeros(g, value).value)
         out = self.record.new_value(g.value.name, value.spec)
         inputs = (g.value,) if point is None else (g.value, point)
         attrs = {"output": number, "name": value.name}

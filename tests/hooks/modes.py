@@ -16,11 +16,6 @@ def eager(function: Any) -> Any:
 # name -> decorator of the functions inside the situations
 MODES: dict[str, Callable[[Any], Any]] = {"eager": eager, "static": to_static}
 
-# Situations that static mode does not answer rightly yet: row -> reason.  They are expected to fail.
-# In a Program nothing is run again: effects of the function that `recompute` gets are refused by line.
-STATIC_NOT_YET: dict[str, str] = dict.fromkeys(
-    ("N01_True", "N01_False", "N03_True", "N03_False"), "effects of a recomputed function are refused")
-
 # Rows of the contract that have no situation here, with the reason.
 LEFT_OUT: dict[str, str] = {
     "Q03": "attributes that a hook sets on a gradient: the contract leaves it open",

@@ -10,7 +10,7 @@ import pytest
 import d2s
 
 from . import situations
-from .modes import LEFT_OUT, MODES, STATIC_NOT_YET
+from .modes import LEFT_OUT, MODES
 from .register import SITUATIONS
 from .rows import ROWS
 
@@ -19,12 +19,10 @@ for module in pkgutil.iter_modules(situations.__path__):
 
 
 def cases():
-    """Each situation in each mode; those that static mode cannot do yet must fail until they are taken off the list."""
+    """Each situation in each mode."""
     for row in SITUATIONS:
         for mode in MODES:
-            reason = STATIC_NOT_YET.get(row) if mode == "static" else None
-            marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
-            yield pytest.param(row, mode, id=f"{row}-{mode}", marks=marks)
+            yield pytest.param(row, mode, id=f"{row}-{mode}")
 
 
 @pytest.mark.parametrize(("row", "mode"), list(cases()))
@@ -35,5 +33,4 @@ def test_situation(row, mode):
 
 def test_every_row_is_there_or_left_out_for_a_reason():
     assert set(ROWS) - set(SITUATIONS) == set(LEFT_OUT)
-    assert set(STATIC_NOT_YET) <= set(SITUATIONS)
 
