@@ -6,7 +6,7 @@ from typing import Any
 
 import gast
 
-from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, parts, walk
+from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, parts, walk, walk_own
 from d2s.transpiler.visitors import Visitor
 
 
@@ -63,8 +63,8 @@ class _BoundNames(Visitor):
         self.generic_visit(node)
 
     def _visit_comprehension(self, node: Node) -> None:
-        # Its targets live in its own scope; only a walrus reaches the function around it.
-        for part in walk(node):
+        # Its targets live in its own scope; only a walrus reaches the function around it, but not out of a lambda.
+        for part in walk_own(node):
             if isinstance(part, gast.NamedExpr):
                 self.add(part.target.id)
 

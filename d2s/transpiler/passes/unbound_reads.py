@@ -75,8 +75,18 @@ class _Rewriter(Rewriter):
         self.is_moved = everywhere
 
     def visit_FunctionDef(self, node: Node) -> Any:
+        # Decorators, defaults and bases are evaluated outside.
+        for field in ("decorator_list", "args", "bases", "keywords"):
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                value[:] = [self.visit(part) for part in value]
+            elif value is not None:
+                self.visit(value)
         outer, self.is_moved = self.is_moved, self.everywhere or is_generated(node)
-        self.generic_visit(node)
+        if isinstance(node, gast.Lambda):
+            node.body = self.visit(node.body)
+        else:
+            node.body = [new for part in node.body for new in _as_list(self.visit(part))]
         self.is_moved = outer
         return node
 
@@ -108,3 +118,7 @@ class _Rewriter(Rewriter):
         for target in unbound:
             target.maybe_unbound = False  # it is checked now
         return [*checks, statement] if checks else statement
+
+
+def _as_list(found: Any) -> list[Node]:
+    return found if isinstance(found, list) else [found]
