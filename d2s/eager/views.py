@@ -179,13 +179,13 @@ def write(tensor: Tensor, value: Tensor) -> None:
             _refresh(view)
         for peer in _alive(shared.peers):
             if peer is not tensor:
-                _set_data(peer, tensor.data)
+                set_data(peer, tensor.data)
 
 
 def write_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
     """Give `tensor`, and what shares values with it, new values; their history stays."""
     if tensor._sharing is None:
-        _set_data(tensor, data)
+        set_data(tensor, data)
         return
     before = state.grad_enabled
     try:
@@ -194,10 +194,10 @@ def write_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
             data = shared.view.into_parent(interpreter.wrap(data)).data
             tensor = shared.view.parent
         if shared is None or not shared.peers:
-            _set_data(tensor, data)
+            set_data(tensor, data)
         else:
             for peer in _alive(shared.peers):
-                _set_data(peer, data)
+                set_data(peer, data)
     finally:
         state.grad_enabled = before
 
@@ -276,9 +276,10 @@ def become(
         try:
             for view in _alive(tensor._sharing.views):
                 if data_only:
-                    _set_data(view, _view_of(view).of_parent().data)
+                    set_data(view, _view_of(view).of_parent().data)
                 else:
-                    _refresh(view)
+                    made = _view_of(view).of_parent()
+                    become(view, made.data, made._node, made._index, made._stop_gradient, False)
         finally:
             set_grad_mode(before)
 
@@ -306,7 +307,7 @@ def _replace(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
         tensor._kind = None
 
 
-def _set_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
+def set_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
     """Give `tensor` and its views new values; their history stays."""
     if tensor._node is not None:
         tensor._node.note_write(tensor, tensor._index)
@@ -317,4 +318,4 @@ def _set_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
     shared = tensor._sharing
     if shared is not None:
         for view in _alive(shared.views):
-            _set_data(view, _view_of(view).of_parent().data)
+            set_data(view, _view_of(view).of_parent().data)

@@ -14,7 +14,7 @@ from d2s.core.spec import TensorSpec, spec_of
 from d2s.eager.interpreter import compute
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor
-from d2s.eager.views import become
+from d2s.eager.views import become, set_data
 from d2s.errors import AnomalyError, ExecutionError, GradientError, ShapeError
 from d2s.static.executor import Compiled
 from d2s.static.failures import in_the_users_terms
@@ -49,7 +49,10 @@ class Run:
         """Let the Tensor of a value, if there is one, be a version written in place."""
         tensor = _known(old)
         if tensor is not None:
-            become(tensor, np.asarray(data), None, 0, True, data_only)
+            if data_only:
+                set_data(tensor, np.asarray(data))
+            else:
+                become(tensor, np.asarray(data), None, 0, True, data_only)
             _name(new, tensor)
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
@@ -68,8 +71,8 @@ class Run:
 def _checked(thing: Any, spec: TensorSpec) -> Tensor:
     if not isinstance(thing, Tensor) or not spec.admits(thing.data):
         raise ExecutionError(
-            f"a list holds {_said(thing)} where all that was put into it while the function was traced are tensors "
-            f"{spec}", advice="Put the same kind of tensor into the list everywhere, or keep the function eager.",
+            f"a list, or an attribute, holds {_said(thing)} where the traced code has met tensors {spec}",
+            advice="Put the same kind of tensor there everywhere, or keep the function eager.",
             kind="X11",
         )
     return thing
@@ -210,7 +213,10 @@ class CallNode(InteriorNode):
         if tensor is None:
             return
         array = np.asarray(data)
-        if stop_gradient or (isinstance(new, HookList) and new.stop_gradient):  # type: ignore[attr-defined]
+        if data_only and tensor._node is None:
+            # A leaf stays one.
+            set_data(tensor, array)
+        elif stop_gradient or (isinstance(new, HookList) and new.stop_gradient):  # type: ignore[attr-defined]
             become(tensor, array, None, 0, True, data_only)
         else:
             if turn is not None:
@@ -286,7 +292,7 @@ class CallNode(InteriorNode):
         compiled = self.compiled
         if walk.create_graph or self.walks or self.written or self.is_hooked_in_turns or not compiled.is_exact:
             return True
-        if self.reached is not None and compiled.has_regions:
+        if self.reached is not None and (compiled.has_regions or compiled.program.writes):
             # It has not come to all of them yet.
             return True
         if walk.asked is not None and (

@@ -309,7 +309,8 @@ class _Path:
         held = self._kept.get(tensor)
         place = self._place(operator.inputs[0])
         edge = None if held is None else held.graph_edge()
-        storage = None if held is None else Storage(held, held.version)
+        # As it was made: what was written since has made later versions.
+        storage = None if held is None else Storage(held, 0)
         self._places[data] = Place(place.spec, edge, storage, self._kept.get(data), place._made_by, held)
 
     def _reload(self, operator: Operator) -> None:

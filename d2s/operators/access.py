@@ -33,10 +33,15 @@ def attr(tracer: Tracer, value: Any, name: str) -> Any:
     """``value.name``."""
     if isinstance(value, LayerHandle) and name == "remove":
         return value.remove
-    if isinstance(value, Variable | ObjectVariable):
+    if isinstance(value, ObjectVariable):
         return _variable_attribute(tracer, value, name)
     if isinstance(value, TensorBase):
-        return _variable_attribute(tracer, tracer.lift(value), name)
+        variable = tracer.symbol(value)
+        found = _variable_attribute(tracer, variable, name)
+        if name == "grad" and isinstance(found, ObjectVariable):
+            # Used as a tensor, it is one like the tensor that it belongs to.
+            tracer.object_specs[found.value] = variable.spec
+        return found
     if id(value) in tracer.touched and name in fields_of(value):
         tracer.check_untouched(value)
     if tracer.pending:
@@ -224,6 +229,8 @@ def has_attr(tracer: Tracer, value: Any, name: str) -> Any:
     """``hasattr(value, name)``."""
     if (id(value), "attr", name) in tracer.pending:
         return True
+    if isinstance(value, ObjectVariable):
+        return tracer.python_call(hasattr, (value, name), kind=bool, effect=True)
     source = tracer.source_of(value)
     if isinstance(value, TensorBase):
         try:

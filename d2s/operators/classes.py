@@ -123,8 +123,10 @@ def _guard_kind(tracer: Tracer, cls: type, kind: Any, thing: Any = None) -> None
         source, f"{question}({{v}}, {{k0}}) is {known}", (kind,), f"{getattr(kind, '__qualname__', kind)}: {known}"))
 
 
-def is_callable(tracer: Tracer, thing: Any) -> bool:
+def is_callable(tracer: Tracer, thing: Any) -> Any:
     """``callable(thing)``."""
+    if isinstance(thing, ObjectVariable):
+        return tracer.python_call(callable, (thing,), kind=bool, effect=True)
     if not isinstance(thing, type | Variable | ObjectVariable) and policy.is_of_user(type(thing)):
         tracer.guard_class(thing, "__call__")
     return callable(thing)

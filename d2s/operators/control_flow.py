@@ -164,6 +164,8 @@ def for_loop(
             continue
         answer = symbol_of(tracer, stop())
         if is_symbol(answer):
+            # How far it comes, only the run knows.
+            tracer.spent[id(iterator)] = iterator
             break
         if answer:
             return

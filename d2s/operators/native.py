@@ -262,8 +262,8 @@ def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
     it came."""
     if id(iterable) in tracer.spent:
         raise UnsupportedSyntaxError(
-            "a counter goes on behind a loop that only the run knows the turns of", user_location(),
-            "Make a new counter, or count in a variable.",
+            "an iterator goes on behind a loop that only the run knows the turns of", user_location(),
+            "Make a new iterator, or count in a variable.",
             kind="U15",
         )
     if isinstance(iterable, Iterator) and tracer.is_outer(iterable):

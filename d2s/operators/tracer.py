@@ -7,6 +7,7 @@ effects.  Decisions that Python needs are followed both ways (`recorder`).
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,14 @@ from d2s.operators.sources import Attribute, Constant, Item
 from d2s.static.program import Block, Program, Value
 from d2s.static.runtime import is_one_tensor
 from d2s.static.variable import ObjectVariable, Variable
+
+# Of a gradient and numbers they make something with the same shape and dtype.
+_KEEP_SPEC = (operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos, operator.abs)
+
+
+def _is_number(thing: Any) -> bool:
+    kind = thing.value.kind if isinstance(thing, ObjectVariable) else type(thing)
+    return kind in (int, float)
 
 
 class Tracer(ContainerReader):
@@ -61,7 +70,9 @@ class Tracer(ContainerReader):
         # The hooks that the traced code has registered, and what they may have changed in a `backward` inside of it.
         self.hooks: list[Any] = []
         self.touched: dict[int, Any] = {}
-        # Endless counters that a loop of the Program has gone on with.
+        # Objects of the run that are Tensors of which it is known what they are: gradients, and multiples of them.
+        self.object_specs: dict[Value, TensorSpec] = {}
+        # Iterators of which only the run knows how far a loop has come with them.
         self.spent: dict[int, Any] = {}
         self.lowering = Lowering(self)
         self.layer_hooks = LayerHooks(self)
@@ -131,7 +142,9 @@ class Tracer(ContainerReader):
         # Of what comes from a branch, an earlier turn or a container it is not known which value it was.
         may_have_left = self.left and (
             self.is_merged(old) or old in self.taken_values or any(old in inputs for inputs in self.turn_inputs))
-        if old not in self.left and not may_have_left:
+        defined = self.definitions.get(old)
+        is_leaf = defined is not None and defined[0].kind == "leaf"
+        if old not in self.left and not may_have_left and not is_leaf:
             return
         points = self.hook_point(old), self.hook_point(new)
         tensor = self.new_value(f"{new.name}@TENSOR", None)
@@ -218,6 +231,10 @@ class Tracer(ContainerReader):
         kind: type | None = None, effect: bool = False,
     ) -> ObjectVariable:
         result = super().python_call(function, args, kwargs, kind, effect)
+        if self.object_specs and any(function is known for known in _KEEP_SPEC):
+            specs = {self.object_specs.get(arg.value) for arg in args if isinstance(arg, ObjectVariable)} - {None}
+            if len(specs) == 1 and all(_is_number(arg) or arg.value in self.object_specs for arg in args):
+                self.object_specs[result.value] = specs.pop()  # type: ignore[assignment]
         if effect and state.grad_enabled is not self.grad_mode:
             self.definitions[result.value][0].attrs["grad_mode"] = state.grad_enabled
         return result
@@ -252,6 +269,9 @@ class Tracer(ContainerReader):
 
     def tensor_of_number(self, number: ObjectVariable, dtype: Any) -> Variable:
         kind = number.value.kind
+        spec = self.object_specs.get(number.value)
+        if spec is not None:
+            return self.taken(number, spec, True)
         if kind is None and is_floating(dtype):
             # Whatever number it is, the result has the dtype of the tensor.
             number = self.python_call(checked_number, (number,), kind=float, effect=True)

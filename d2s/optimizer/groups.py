@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.interpreter import TensorBase
 from d2s.eager.tensor import Tensor
-from d2s.errors import ArgumentError, DTypeError
+from d2s.errors import ArgumentError, DTypeError, UnsupportedSyntaxError, user_location
 from d2s.regularizer import L2Decay, WeightDecayRegularizer
 
 Array = np.ndarray[Any, Any]
@@ -89,6 +90,10 @@ def _group(settings: dict[str, Any], defaults: dict[str, Any]) -> Group:
     found = settings.pop("params")
     params = [found] if isinstance(found, Tensor) else list(found)
     for param in params:
+        if isinstance(param, TensorBase) and not isinstance(param, Tensor):
+            raise UnsupportedSyntaxError(
+                "an optimizer of tensors that a static function makes cannot become a graph", user_location(),
+                "Make the tensors and the optimizer outside, and call step() inside.", kind="U33")
         if not isinstance(param, Tensor):
             raise DTypeError(f"an optimizer changes tensors, got {type(param).__name__}")
     unknown = settings.keys() - defaults.keys()

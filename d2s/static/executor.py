@@ -212,6 +212,9 @@ class Compiled:
         # Another backward of the run has to find everything used up.
         if not (plan.knows_writes and plan.visited >= self.all_visited):
             return None
+        if any(operator.kind == "modified_in_place" for operator in plan.program.all_operators()):
+            # Whether the write comes before the backward or after it, the tape knows.
+            return None
         whole = whole_step(self.program, self.edges, plan)
         return None if whole is None else self._step_function(whole)
 
