@@ -252,7 +252,95 @@ KINDS = (
         """,
     ),
     syntax(
-        "U27",
+        "U32",
+        "An optimizer of tensors made inside",
+        cause="An optimizer is made in a static function, for tensors that this function makes. Its state would be new "
+        "in each run.",
+        fix="Make the tensors and the optimizer outside, and call `step()` inside.",
+        example="""
+            @paddle.jit.to_static
+            def f(x):
+                w = paddle.to_tensor([1.0], stop_gradient=False)
+                optimizer = paddle.optimizer.SGD(0.1, parameters=[w])
+                (w * x).sum().backward()
+                optimizer.step()
+                return w * x
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            w = paddle.to_tensor([1.0], stop_gradient=False)
+            optimizer = paddle.optimizer.SGD(0.1, parameters=[w])
+
+            @paddle.jit.to_static
+            def f(x):
+                (w * x).sum().backward()
+                optimizer.step()
+                return w * x
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
+        "U33",
+        "A container of which only the run knows which one it is",
+        cause="A list or dict is changed after a loop on a tensor has put it into a list, has read it from one, or may "
+        "have put another one in its place. The change has to be seen under all names of the object that it is in the "
+        "run.",
+        fix="Change it before, make a new one, or use a tuple.",
+        example="""
+            @paddle.jit.to_static
+            def f(x, n):
+                rows = []
+                for i in range(n):
+                    rows.append({"v": x * i})
+                for row in rows:
+                    row["v"] = x
+                return rows
+
+            f(paddle.ones([1]), paddle.to_tensor(2))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x, n):
+                rows = []
+                for i in range(n):
+                    rows.append({"v": x * i})
+                return [{"v": x} for row in rows]
+
+            f(paddle.ones([1]), paddle.to_tensor(2))
+        """,
+    ),
+    syntax(
+        "U34",
+        "`stop_gradient` set in branches or turns",
+        cause="`stop_gradient` of a tensor is set in a turn of a loop on a tensor, or after a branch or turn may have "
+        "set it. Whether the tensor goes on with its history or without is known only when the Program runs.",
+        fix="Use `detach()` where no gradient is wanted.",
+        example="""
+            @paddle.jit.to_static
+            def f(x, w):
+                if x.sum() > 0:
+                    w.stop_gradient = True
+                y = x * w
+                w.stop_gradient = False
+                return y * w
+
+            f(paddle.ones([1]), paddle.to_tensor([1.0], stop_gradient=False))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x, w):
+                used = w
+                if x.sum() > 0:
+                    used = w.detach()
+                return x * used * w
+
+            f(paddle.ones([1]), paddle.to_tensor([1.0], stop_gradient=False))
+        """,
+    ),
+    syntax(
+        "U30",
         "What a hook may have changed during backward",
         cause="A hook runs when `backward()` is called inside of a static function, in the middle of the Program. A "
         "dict, set or object that its code may change is not known after that.",
@@ -279,7 +367,7 @@ KINDS = (
         """,
     ),
     syntax(
-        "U26",
+        "U29",
         "All elements of a list that a loop has filled",
         cause="How long a list is that a loop on a tensor fills is known only when the Program runs. It can be looped "
         "over, indexed, stacked, changed and returned; it cannot be unpacked, nor spread out in a call or in a "

@@ -83,6 +83,11 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
         if tensor is not None and name not in value.__dict__ and (
                 not hasattr(type(value), name) or _is_set_on(tensor, name)):
             return _attribute_of_tensor(tracer, value, tensor, name)
+        if name == "name":
+            if tensor is None:
+                return tracer.python_call(getattr, (value, name), kind=str, effect=True)
+            source = tracer.sources[tracer.captured[id(tensor)][1]]
+            return tracer.read(Attribute(source, name), tensor.name, getattr, value, name)
         if name in ("stop_gradient", "is_leaf") and value.value in tracer.may_stop:
             point = ObjectVariable(tracer, tracer.hook_point(value.value))
             return tracer.python_call(getattr, (point, name), kind=bool)
@@ -300,7 +305,11 @@ def store_plainly(tracer: Tracer, target: Any, name: str, value: Any) -> None:
 def _store_on_tensor(tracer: Tracer, variable: Variable, name: str, value: Any) -> None:
     tensor = tracer.outer_tensor(variable)
     if tensor is None:
-        setattr(variable, name, value)
+        if name == "name" or not hasattr(type(variable), name):
+            # Whoever gets the Tensor finds it there.
+            tracer.effect(setattr, variable, name, value)
+        if name != "name":
+            setattr(variable, name, value)
         return
     tracer.effect(setattr, variable, name, value)
     if name == "stop_gradient":

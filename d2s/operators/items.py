@@ -123,6 +123,7 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
         open_lists.open_list(tracer, target)
         open_lists.store_item(tracer, target, index, value)
         return
+    tracer.check_not_frozen(target)
     _adopt_namespace(tracer, target)
     setter = special(tracer, target, "__setitem__")
     if setter is not None:
@@ -137,6 +138,7 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
 
 def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
     """``del target[index]``."""
+    tracer.check_not_frozen(target)
     deleter = None if isinstance(target, ObjectVariable | TensorBase) else special(tracer, target, "__delitem__")
     if deleter is not None:
         _call(deleter, index)
@@ -156,6 +158,7 @@ def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
         return native.divided_in_try(tracer, name, target, value)
     if isinstance(target, TensorBase):
         return function(target if isinstance(target, Variable) else tracer.lift(target), value)
+    tracer.check_not_frozen(target)
     if is_open(target) or is_open(value):
         return open_lists.augmented(tracer, name, target, value)
     method = special(tracer, target, f"__{name}__")

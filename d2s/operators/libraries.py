@@ -141,6 +141,7 @@ def _call_bound_builtin(
             return search(tracer, owner, name, args[0])
     if kind is not None and name not in READERS[kind]:
         if not outer:
+            tracer.check_not_frozen(owner)
             if name in _TAKE_WHOLE:
                 args, kwargs = seen(tracer, args), seen_named(tracer, kwargs)
             return func(*args, **_with_traced_key(tracer, owner if name == "sort" else (), kwargs))

@@ -350,6 +350,10 @@ class _Loop:
         following: list[Value] = []
         flat: list[Value] = []
         for place, form in self.places.items():
+            held = self._held_before(place) if isinstance(form, OpenForm) else None
+            if type(held) is list and not tracer.is_outer(held):
+                # Under its other names too.
+                open_list(tracer, held)
             initial += self._values(place, form, self.before.contents[place[0]], _value_now)
             changed = outcome.changes.get(place[0])
             if changed is None:
@@ -384,7 +388,11 @@ class _Loop:
             else:
                 changed = outcome.changes.get(place[0])
                 sources = [self._held_before(place), *([] if changed is None else [_part(node, changed[1], place[1])])]
-                write(node, place[1], carried.rebuilt(tracer, form, values, *sources))
+                result = carried.rebuilt(tracer, form, values, *sources)
+                write(node, place[1], result)
+                # Without a turn it is the object from before, which may have other names.
+                tracer.freeze(result)
+                tracer.freeze(sources[0])
         tracer.take_loop_state(outcome.state)
 
     def _values(self, place: Place, form: Form, content: Any, value_of: ValueOf) -> list[Value]:

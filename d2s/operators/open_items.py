@@ -69,7 +69,7 @@ def refuse(what: str = "a list whose length only the run knows is used in a way 
     raise UnsupportedSyntaxError(
         what, user_location(), "Loop over it, index it, or stack it; or keep the function eager with "
         "@d2s.jit.not_to_static.",
-        kind="U26",
+        kind="U29",
     )
 
 

@@ -75,6 +75,10 @@ def _learn(elements: Elements, form: Form) -> None:
 
 
 def _put(tracer: Tracer, elements: Elements, part: Any) -> None:
+    if type(part) is list and not part and not tracer.is_outer(part):
+        # To be filled there.
+        open_list(tracer, part)
+    tracer.freeze(part)
     _learn(elements, _form_of(tracer, part))
     for tensor in _tensors_in(tracer, part):
         elements.note(tensor)
@@ -122,8 +126,11 @@ def element(tracer: Tracer, found: ObjectVariable, form: Form | None, elements: 
             element(tracer, tracer.python_call(operator.getitem, (found, key), kind=_kind(part)), part, elements)
             for key, part in zip(keys, form.parts, strict=True)]
         if form.keys is not None:
-            return dict(zip(form.keys, parts, strict=True))
-        return form.cls(*parts) if hasattr(form.cls, "_fields") else form.cls(parts)
+            built: Any = dict(zip(form.keys, parts, strict=True))
+        else:
+            built = form.cls(*parts) if hasattr(form.cls, "_fields") else form.cls(parts)
+        tracer.freeze(built)
+        return built
     return found
 
 

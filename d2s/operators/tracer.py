@@ -24,6 +24,7 @@ from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
 from d2s.operators.guards import REGISTRIES, Guard, held_by, layer_state
 from d2s.operators.layer_hooks import LayerHooks
+from d2s.operators.open_items import is_open
 from d2s.operators.run_time import checked_number, set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
@@ -72,6 +73,8 @@ class Tracer(ContainerReader):
         self.touched: dict[int, Any] = {}
         # Objects of the run that are Tensors of which it is known what they are: gradients, and multiples of them.
         self.object_specs: dict[Value, TensorSpec] = {}
+        # Lists and dicts of which the run may have another one in their place: they must not be changed any more.
+        self.frozen_containers: dict[int, Any] = {}
         # Iterators of which only the run knows how far a loop has come with them.
         self.spent: dict[int, Any] = {}
         self.lowering = Lowering(self)
@@ -115,6 +118,25 @@ class Tracer(ContainerReader):
         self.hooks.append(hook)
         return super().registration(variable, hook)
 
+    def freeze(self, thing: Any) -> None:
+        """Refuse changes of a list or dict, and of those in it, from now on: the trace could not tell of which."""
+        if isinstance(thing, list | dict) and not is_open(thing) and not self.is_outer(thing):
+            self.frozen_containers[id(thing)] = thing
+        if isinstance(thing, list | dict | tuple) and not self.is_outer(thing):
+            for part in thing.values() if isinstance(thing, dict) else thing:
+                self.freeze(part)
+
+    def check_not_frozen(self, thing: Any) -> None:
+        """Refuse to change what the run may have another one in the place of."""
+        if id(thing) in self.frozen_containers:
+            raise UnsupportedSyntaxError(
+                f"a {type(thing).__name__} is changed that a loop has put into a list, or may have replaced: only the "
+                "run knows which one it is", user_location(),
+                "Change it before, make a new one, or use a tuple; or keep the function eager with "
+                "@d2s.jit.not_to_static.",
+                kind="U33",
+            )
+
     def check_untouched(self, thing: Any) -> None:
         """Refuse to read what a hook may have changed in the run."""
         if id(thing) in self.touched:
@@ -122,7 +144,7 @@ class Tracer(ContainerReader):
                 f"a {type(thing).__name__} that a hook may have changed during backward() is used after it in the "
                 "same call", user_location(), "Use it before, let the hook write to a list, or call backward() "
                 "outside of the static function.",
-                kind="U27",
+                kind="U30",
             )
 
     def assign_version(self, variable: Variable, new: Variable) -> None:
@@ -202,6 +224,26 @@ class Tracer(ContainerReader):
             # Other tensors from outside may show what was written.
             self.tensors_may_change()
             self._read_at[id(tensor)] = self.epoch
+
+    def set_stop_gradient(self, variable: Variable, flag: bool) -> None:
+        old = variable.value
+        if flag is variable.stop_gradient and old not in self.may_stop:
+            return
+        in_turn = self.in_loop and (old in self.tensors or any(old in inputs for inputs in self.turn_inputs))
+        if in_turn or (not flag and self.is_merged(old)) or old in self.may_stop:
+            raise UnsupportedSyntaxError(
+                "stop_gradient of a tensor is set that a branch or a turn may have set too: only the run knows with "
+                "what history the tensor goes on", user_location(),
+                "Use its detach() where no gradient is wanted.", kind="U34")
+        defined = self.definitions.get(old)
+        if flag and defined is not None and defined[0].kind == "leaf":
+            # It goes on being that leaf.
+            tensor = self.materialise(old)
+            self.python_call(setattr, (ObjectVariable(self, tensor), "stop_gradient", True), effect=True)
+            super().set_stop_gradient(variable, flag)
+            self._materialised[variable.value] = self.hook_points[variable.value] = tensor
+            return
+        super().set_stop_gradient(variable, flag)
 
     def set_flag(self, variable: Variable, tensor: Any, flag: bool) -> None:
         """Set `stop_gradient` of a tensor from outside: if it stops, it goes on being that tensor."""

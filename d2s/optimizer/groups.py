@@ -93,7 +93,7 @@ def _group(settings: dict[str, Any], defaults: dict[str, Any]) -> Group:
         if isinstance(param, TensorBase) and not isinstance(param, Tensor):
             raise UnsupportedSyntaxError(
                 "an optimizer of tensors that a static function makes cannot become a graph", user_location(),
-                "Make the tensors and the optimizer outside, and call step() inside.", kind="U33")
+                "Make the tensors and the optimizer outside, and call step() inside.", kind="U32")
         if not isinstance(param, Tensor):
             raise DTypeError(f"an optimizer changes tensors, got {type(param).__name__}")
     unknown = settings.keys() - defaults.keys()

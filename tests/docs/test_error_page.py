@@ -74,6 +74,13 @@ def test_every_error_that_is_raised_is_in_the_catalogue() -> None:
     assert without_entry(PACKAGE) == []
 
 
+def test_no_id_is_given_twice() -> None:
+    folder = PACKAGE / "catalogue"
+    texts = [file.read_text(encoding="utf-8") for file in folder.glob("*.py")]
+    names = [name for text in texts for name in re.findall(r'^        "([A-Z]\d\d)",$', text, re.M)]
+    assert len(names) == len(set(names)) == len(KINDS)
+
+
 def test_every_kind_of_the_catalogue_is_raised() -> None:
     kinds = {kind or CLASSES[name].general_kind for _, name, kind in raised(PACKAGE)}
     assert {kind.name for kind in KINDS.values()} - kinds == set()

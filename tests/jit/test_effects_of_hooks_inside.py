@@ -140,7 +140,7 @@ def f(x):
 """
     with pytest.raises(UnsupportedSyntaxError, match="a dict that a hook may have changed") as caught:
         _made(body)(leaf(1.0))
-    assert caught.value.kind == "U27"
+    assert caught.value.kind == "U30"
 
 
 def test_a_dict_that_is_only_given_back():

@@ -110,7 +110,7 @@ def test_an_error_is_shown_at_its_line(page: Any) -> None:
 def test_what_static_mode_refuses_is_told_with_its_id(page: Any) -> None:
     page.locator("#examples").select_option(label="What is refused")
     verdict(page, "static mode refuses this")
-    assert "D2S-U26" in page.locator("#failure").inner_text()
+    assert "D2S-U29" in page.locator("#failure").inner_text()
 
 
 def test_markup_in_texts_stays_text(page: Any) -> None:

@@ -154,7 +154,7 @@ def test_a_refusal_says_what_to_do(answer: Ask) -> None:
     assert found["eager"]["error"] is None
     assert len(found["eager"]["outputs"]) == 3
     error = found["static"]["error"]
-    assert (error["id"], error["line"]) == ("D2S-U26", 6)
+    assert (error["id"], error["line"]) == ("D2S-U29", 6)
     assert "Loop over it" in error["fix"]
     assert found["differences"] == ["error: none in eager mode, UnsupportedSyntaxError in static mode"]
     assert "while_loop" in found["code"]

@@ -1,0 +1,168 @@
+"""Programs that once differed from eager mode: tensors, iterators and containers that only the run knows."""
+
+from __future__ import annotations
+
+import pytest
+
+import d2s
+from d2s.errors import UnsupportedSyntaxError
+
+MODES = {"eager": lambda function: function, "static": d2s.to_static}
+both_modes = pytest.mark.parametrize("convert", MODES.values(), ids=MODES)
+
+
+def leaf(*values):
+    return d2s.to_tensor(list(values), stop_gradient=False)
+
+
+@both_modes
+def test_training_by_hand(convert):
+    def f(x):
+        w = d2s.to_tensor([1.0], stop_gradient=False)
+        for _ in range(3):
+            (w * w * x).sum().backward()
+            with d2s.no_grad():
+                w.set_value(w - 0.1 * w.grad)
+            w.clear_grad()
+        return w * x
+
+    y = convert(f)(x := leaf(0.5))
+    y.sum().backward()
+    assert y.tolist() == pytest.approx([0.5 * 0.9**3])
+    assert x.grad.tolist() == pytest.approx([1 + 0.9**2 + 0.9**4 + 0.9**3])
+
+
+@both_modes
+def test_a_step_by_hand_on_tensors_of_the_caller(convert):
+    def step(x, w):
+        loss = ((x * w) ** 2).mean()
+        loss.backward()
+        with d2s.no_grad():
+            w.add_(-0.1 * w.grad)
+            w.clear_grad()
+        return loss
+
+    step, w = convert(step), leaf(2.0)
+    losses = [step(leaf(0.5), w).item() for _ in range(3)]
+    assert losses == pytest.approx([(0.5 * 2 * 0.95**k) ** 2 for k in range(3)])
+
+
+@both_modes
+def test_attributes_of_tensors_made_inside(convert):
+    seen = []
+
+    def f(x):
+        y = x * 2
+        y.tag = 5
+        y.name = "doubled"
+        y.register_hook(lambda g: seen.append((g.item(), y.tag)))
+        return y, x.name
+
+    x = leaf(1.0)
+    x.name = "given"
+    y, name = convert(f)(x)
+    y.sum().backward()
+    assert (y.tag, y.name, name, seen) == (5, "doubled", "given", [(1.0, 5)])
+
+
+@both_modes
+def test_a_view_stored_outside_before_a_write(convert):
+    out = {}
+
+    def through_the_view(x):
+        b = x * 1
+        v = out["v"] = b[0:1]
+        v.multiply_(x[1:2])
+        return v.sum()
+
+    def through_the_base(x):
+        b = x * 1
+        out["v"] = b[0:1]
+        b.multiply_(x)
+        return b.sum()
+
+    convert(through_the_view)(x := leaf(3.0, 2.0)).backward()
+    assert (x.grad.tolist(), out["v"].tolist()) == ([2.0, 3.0], [6.0])
+    convert(through_the_base)(x := leaf(3.0, 2.0)).backward()
+    assert (x.grad.tolist(), out["v"].tolist()) == ([6.0, 4.0], [9.0])
+
+
+@both_modes
+@pytest.mark.parametrize("value", [3.0, -1.0])
+def test_a_generator_advanced_in_a_branch(convert, value):
+    def f(x):
+        log = []
+        numbers = (log.append(i) or i for i in range(9))
+        next(numbers)
+        if x.sum() > 0:
+            x = x + next(numbers)
+        return x + next(numbers), log
+
+    y, log = convert(f)(leaf(value))
+    assert (y.item(), log) == ((6.0, [0, 1, 2]) if value > 0 else (0.0, [0, 1]))
+
+
+@both_modes
+def test_questions_about_objects_of_the_run(convert):
+    f = convert(lambda c: (callable(c.item()), hasattr(c.item(), "append"), hasattr(c.item(), "real")))
+    assert f(d2s.to_tensor(1.0)) == (False, False, True)
+
+
+def iterator_behind_its_loop(x):
+    numbers = iter([1, 2, 3])
+    for k in numbers:
+        if x.sum() > k:
+            break
+    return x * next(numbers, 100)
+
+
+def dict_with_two_names(x):
+    a = b = {"v": x}
+    for _ in range(int(x.max())):
+        a = {"v": x}
+    a["v"] = x * 5
+    return b["v"]
+
+
+def element_changed(x):
+    rows = [[0, 0] for _ in range(int(x.max()))]
+    for row in rows:
+        row[0] = 1
+    return sum([row[0] for row in rows])
+
+
+def changed_after_it_was_put_in(x):
+    row, rows = {"v": x}, []
+    for _ in range(int(x.max())):
+        rows.append(row)
+    row["v"] = x * 5
+    return rows
+
+
+def stopped_in_a_turn(x):
+    w = x * 1
+    while x.sum() < 10:
+        x = x * w
+        w.stop_gradient = True
+    return x
+
+
+def stopped_in_a_branch_and_taken_back(x):
+    w = x * 1
+    if x.sum() > 0:
+        w.stop_gradient = True
+    y = x * w
+    w.stop_gradient = False
+    return y * w
+
+
+@pytest.mark.parametrize(("function", "kind"), [
+    (iterator_behind_its_loop, "U15"), (dict_with_two_names, "U33"), (element_changed, "U33"),
+    (changed_after_it_was_put_in, "U33"), (stopped_in_a_turn, "U34"), (stopped_in_a_branch_and_taken_back, "U34"),
+])
+def test_what_cannot_be_told_is_refused(function, kind):
+    function(leaf(3.0))
+    with pytest.raises(UnsupportedSyntaxError) as caught:
+        d2s.to_static(function)(leaf(3.0))
+    assert caught.value.kind == kind
+    assert caught.value.location.line
