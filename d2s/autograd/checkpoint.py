@@ -41,5 +41,5 @@ def recompute(
         traced = getattr(current_interpreter(), "recompute", None)
         if traced is None or not state.grad_enabled:
             return function(*args, **kwargs)
-        return traced(function, args, kwargs, preserve_rng_state)
+        return traced(recomputation.computed_again, function, args, kwargs, preserve_rng_state)
     return recomputation.computed_again(function, args, kwargs, preserve_rng_state)

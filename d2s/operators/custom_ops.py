@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from d2s.autograd.recomputation import computed_again
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.spec import is_floating
 from d2s.errors import UnsupportedSyntaxError, user_location
@@ -40,9 +39,12 @@ def apply_py_layer(tracer: Tracer, layer: Any, args: tuple[Any, ...], kwargs: di
 
 
 def recompute(
-    tracer: Tracer, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], keep_rng: bool
+    tracer: Tracer, again: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], keep_rng: bool
 ) -> Any:
-    """``autograd.recompute(...)``: what only computes becomes part of the Program, with the same gradients."""
+    """``autograd.recompute(...)``: what only computes becomes part of the Program, with the same gradients.
+
+    `again` does it in eager mode.
+    """
     from d2s.operators.calls import call
 
     def run() -> Any:
@@ -55,7 +57,7 @@ def recompute(
     # In backward it is run again, with all that it does.
     tracer.lowering.refresh()
     tracer.hooks.append(function)
-    found = tracer.python_call(computed_again, (function, args, kwargs, keep_rng), effect=True)
+    found = tracer.python_call(again, (function, args, kwargs, keep_rng), effect=True)
     form = form_of(tracer, outcome.result, outcome.value_of)
     result = element(tracer, found, form, Elements())
     tracer.anything_may_change()

@@ -341,6 +341,17 @@ class GuardSet:
         return list(found.values())
 
 
+def _said(thing: Any) -> str:
+    """A value as text; nothing of the user's runs for it."""
+    parts = [*thing, *thing.values()] if isinstance(thing, dict) else thing
+    if is_plain(thing) or (isinstance(thing, dict | list | tuple | set | frozenset) and all(map(is_plain, parts))):
+        return reprlib.repr(thing)
+    if isinstance(thing, dict | list | tuple | set | frozenset):
+        return f"a {type(thing).__name__} of {len(thing)}"
+    name = getattr(thing, "__qualname__", None) if isinstance(thing, type | FunctionType) else None
+    return f"a {type(thing).__qualname__}" if name is None else name
+
+
 @dataclass(frozen=True)
 class Change:
     """A condition that does not hold any more, and what is there now."""
@@ -367,7 +378,7 @@ class Change:
                 if axis not in self.guard.open_axes and size != before.shape[axis]]
 
     def __str__(self) -> str:
-        shown = str(self.now.spec) if isinstance(self.now, TensorBase) else reprlib.repr(self.now)  # type: ignore[attr-defined]
+        shown = str(self.now.spec) if isinstance(self.now, TensorBase) else _said(self.now)  # type: ignore[attr-defined]
         return f"{self.guard.source} changed from {self.guard.shown} to {shown}"
 
 

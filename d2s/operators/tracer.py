@@ -376,11 +376,13 @@ class Tracer(ContainerReader):
 
         return apply_py_layer(self, layer, args, kwargs)
 
-    def recompute(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], keep_rng: bool) -> Any:
+    def recompute(
+        self, again: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], keep_rng: bool
+    ) -> Any:
         """``autograd.recompute(function, *args, **kwargs)``."""
         from d2s.operators.custom_ops import recompute
 
-        return recompute(self, function, args, kwargs, keep_rng)
+        return recompute(self, again, function, args, kwargs, keep_rng)
 
     # --- layers --------------------------------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ def test_a_counter_does_not_go_on_behind_a_loop_of_the_run():
                 break
         return x * next(numbers)
 
-    with pytest.raises(UnsupportedSyntaxError, match="counter goes on"):
+    with pytest.raises(UnsupportedSyntaxError, match="an iterator goes on"):
         f(leaf(3.0))
 
 
