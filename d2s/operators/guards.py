@@ -343,10 +343,11 @@ class GuardSet:
 
 def _said(thing: Any) -> str:
     """A value as text; nothing of the user's runs for it."""
-    parts = [*thing, *thing.values()] if isinstance(thing, dict) else thing
-    if is_plain(thing) or (isinstance(thing, dict | list | tuple | set | frozenset) and all(map(is_plain, parts))):
+    is_container = type(thing) in (dict, list, tuple, set, frozenset)
+    parts = [*thing, *thing.values()] if type(thing) is dict else thing
+    if is_plain(thing) or (is_container and all(map(is_plain, parts))):
         return reprlib.repr(thing)
-    if isinstance(thing, dict | list | tuple | set | frozenset):
+    if is_container:
         return f"a {type(thing).__name__} of {len(thing)}"
     name = getattr(thing, "__qualname__", None) if isinstance(thing, type | FunctionType) else None
     return f"a {type(thing).__qualname__}" if name is None else name
