@@ -111,7 +111,7 @@ def tensor_guard(source: Source, tensor: Any, open_axes: Sequence[int] = ()) -> 
         (kind_of(tensor, tuple(open_axes)),),
         str(TensorSpec(tuple(_ANY if axis in open_axes else size for axis, size in enumerate(spec.shape)), spec.dtype)),
         # Parameters say when they change; other tensors on a Layer do not.
-        is_live=not getattr(tensor, "tells_changes", False),
+        is_live=not getattr(type(tensor), "tells_changes", False),
         spec=spec, open_axes=tuple(open_axes),
     )
 
@@ -205,7 +205,7 @@ def is_structural(source: Source) -> bool:
         root = root.base
     # Of a Parameter, what is set on it by the user does not tell when it changes.
     return isinstance(root, Constant) and (
-        is_layer(root.value) or (root is source and getattr(root.value, "tells_changes", False) is True))
+        is_layer(root.value) or (root is source and getattr(type(root.value), "tells_changes", False) is True))
 
 
 def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:

@@ -47,7 +47,7 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
         _fill_in(value, index)
         return value[_position(tracer, index)]
     index = _position(tracer, index)
-    place = tracer.pending_item(value, index)
+    place = None if _holds_symbol(index) else tracer.pending_item(value, index)
     if place is not None:
         return place[0]
     if id(value) in tracer.dirty or isinstance(value, np.ndarray) or _holds_symbol(index):

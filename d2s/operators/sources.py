@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import CellType
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from d2s.operators.equality import PRIMITIVES
+
+_NAMED = (FunctionType, MethodType, BuiltinFunctionType, ModuleType, type)
 
 
 class Source:
@@ -101,7 +103,9 @@ class Constant(Source):
         return ("object", id(self.value))
 
     def __str__(self) -> str:
-        name = getattr(self.value, "__qualname__", None) or getattr(self.value, "__name__", None)
+        # Of an object of the user's class nothing is asked that the program does not ask.
+        has_name = isinstance(self.value, _NAMED)
+        name = (getattr(self.value, "__qualname__", None) or self.value.__name__) if has_name else None
         return str(name) if name else f"{type(self.value).__name__} object"
 
 
