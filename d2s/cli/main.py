@@ -147,7 +147,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        # The program's own exit status would be taken for one of these.
         if options.traceback:
             traceback.print_exc()
         print(f"d2s: {error if isinstance(error, Mistake) else in_words(error)}", file=sys.stderr)

@@ -12,7 +12,8 @@ exit status:
   0  done; for check: both modes do the same
   1  check: the modes differ, or a gradient is wrong; doctor: something is missing
   2  wrong use: no such file, function, option or input
-  3  the program itself fails (check: in both modes, in the same way), or cannot become a graph
+  3  the program itself fails (check: in both modes, in the same way), ends the process, or cannot become a graph
+130  stopped by Ctrl-C
 """
 
 

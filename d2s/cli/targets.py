@@ -53,7 +53,7 @@ def target_of(text: str) -> Any:
     if isinstance(found, type):
         try:
             found = found()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise Mistake(
                 f"{name} is a class, and {name}() raises {type(error).__name__}: {error}\n"
                 f"Make the object in {where} and name that.", FAILED) from error
@@ -84,7 +84,7 @@ def _module(where: str) -> ModuleType:
         if error.name is not None and (where == error.name or where.startswith(f"{error.name}.")):
             raise Mistake(f"there is no module {where}; for a file write {where}.py") from error
         raise Mistake(f"{where} cannot be loaded: {in_words(error)}", FAILED) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Mistake(f"{where} cannot be loaded: {in_words(error)}", FAILED) from error
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from d2s.errors import Location
+from d2s.errors import ArgumentError, Location
 from d2s.testing.observing import Observation, Seen
 from d2s.watching.hooks import HookCall
 from d2s.words import counted
@@ -54,12 +56,24 @@ class Difference:
     has_same_values: bool = False
 
 
+def need_number(name: str, value: Any, least: float = 0.0, is_whole: bool = False) -> None:
+    """Refuse an argument that is no finite number, or less than `least`: a comparison by it would admit anything."""
+    kinds = (int, np.integer) if is_whole else (int, float, np.integer, np.floating)
+    if not isinstance(value, kinds) or isinstance(value, bool) or not least <= value < math.inf:
+        what = "a whole number" if is_whole else "a finite number"
+        raise ArgumentError(f"{name} must be {what}, at least {least:g}, got {value!r}")
+
+
 @dataclass(frozen=True)
 class Tolerance:
     """How far two arrays may be apart; 0 and 0: not at all, to the bit."""
 
     rtol: float = 0.0
     atol: float = 0.0
+
+    def __post_init__(self) -> None:
+        need_number("rtol", self.rtol)
+        need_number("atol", self.atol)
 
     def admits(self, one: np.ndarray, other: np.ndarray) -> bool:
         """True if the arrays count as equal; nan equals nan."""

@@ -18,6 +18,7 @@ from d2s.jit import StaticFunction, to_static
 from d2s.nn.layer import Layer
 from d2s.ops.random import generator
 from d2s.progress import progress
+from d2s.testing.comparing import need_number
 from d2s.testing.observing import CALLS_BACKWARD, tensors_in, why_not_differentiated
 from d2s.testing.reach import parameter_names
 from d2s.watching.hooks import HookCall, watched_hooks
@@ -67,6 +68,14 @@ class Settings:
     eps: float = 1e-5
     elements: int = 64
 
+    def __post_init__(self) -> None:
+        need_number("rtol", self.rtol)
+        need_number("atol", self.atol)
+        need_number("eps", self.eps)
+        if not self.eps:
+            raise ArgumentError("eps must be more than 0: it is half of the distance at which values are compared")
+        need_number("elements", self.elements, 1, is_whole=True)
+
 
 def check_grads(
     f: Any, *inputs: Any, order: int = 2, rtol: float = 1e-4, atol: float = 1e-6, eps: float = 1e-5,
@@ -105,6 +114,8 @@ def check_grads(
         rule is at fault, with the line that calls it, or the hooks that change the gradient.
     DTypeError
         If `f` computes in less than float64 by itself, or there is nothing to differentiate.
+    ArgumentError
+        If a setting is such that nothing would be compared.
     GradientError
         If `f` calls backward itself, so that what it returns cannot be differentiated.
     """
@@ -115,6 +126,9 @@ def compare_gradients(
     f: Any, inputs: tuple[Any, ...], settings: Settings, order: int, modes: Sequence[str], hooks: bool
 ) -> list[HookCall]:
     """The same; the calls of hooks that gave another gradient, the first of each hook."""
+    need_number("order", order, 1, is_whole=True)
+    if not modes or isinstance(modes, str) or any(mode not in ("eager", "static") for mode in modes):
+        raise ArgumentError(f"modes are 'eager' and 'static', got {modes!r}")
     original = f.dygraph_function if isinstance(f, StaticFunction) else f
     names = parameter_names(original, len(inputs))
     if isinstance(original, Layer):
@@ -132,8 +146,6 @@ def compare_gradients(
             changes.setdefault(call.name, call)
 
     for mode in modes:
-        if mode not in ("eager", "static"):
-            raise ArgumentError(f"modes are 'eager' and 'static', got {mode!r}")
         call = _from_state(_call_of(original, mode, args))
         with watched_hooks(note, hooks):
             wrong = _first_wrong(call, leaves, order, settings)
@@ -185,6 +197,10 @@ def _from_state(call: Callable[[], Any]) -> Callable[[], list[Tensor]]:
             raise GradientError(
                 f"{CALLS_BACKWARD}: check_grads cannot differentiate what it returns", kind="G14",
                 advice="Check the function that computes the loss, without its backward.")
+        if not found:
+            raise DTypeError(
+                "check_grads needs a floating point tensor in what the function returns, and there is none",
+                advice="Return the tensor whose gradients are to be checked.")
         narrow = [tensor.dtype.name for tensor in found if tensor.dtype != np.float64]
         if narrow:
             raise DTypeError(

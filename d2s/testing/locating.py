@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import FrameType
@@ -85,6 +85,26 @@ class Record:
             is_late = ran.backward or ran.in_hook
             self.entries.append(Entry(key, ran.location, is_late, _copies(read), _copies(ran.values), read, ran.values))
 
+    def idle(self, kept: Iterable[Any]) -> set[Entry]:
+        """
+        The entries whose values neither are `kept` nor read by another operator, or that are made of constants alone.
+
+        A Program does not run them: what nobody uses is left out, and constants are computed while it is built.
+        """
+        read = set(map(id, kept))
+        found: set[Entry] = set()
+        for entry in reversed(self.entries):
+            if any(id(array) in read for array in entry.own_gave):
+                read.update(map(id, entry.own_read))
+            else:
+                found.add(entry)
+        constant: set[int] = set()
+        for entry in self.entries:
+            if all(id(array) in constant for array in entry.own_read):
+                constant.update(map(id, entry.own_gave))
+                found.add(entry)
+        return found
+
     def by_key(self) -> dict[Key, list[Entry]]:
         """The entries by kind and line."""
         found: dict[Key, list[Entry]] = {}
@@ -107,7 +127,9 @@ def _copies(arrays: Arrays) -> Arrays:
     return tuple(array.copy() for array in arrays)
 
 
-def first_parting(eager: Record, static: Record, tolerance: Tolerance, is_of_values: bool = True) -> Parting | None:
+def first_parting(
+    eager: Record, static: Record, tolerance: Tolerance, is_of_values: bool = True, kept: Iterable[Any] = (),
+) -> Parting | None:
     """
     The first operator that gives another value, in the order of eager mode.
 
@@ -115,18 +137,20 @@ def first_parting(eager: Record, static: Record, tolerance: Tolerance, is_of_val
     only one mode runs an operator before it (a cast, say), that operator is the first.  If each mode has run lines that
     the other has not, they went different ways, and the first such line counts too; so it does if no value differs.
     Then comes what one mode has run more often, and last, if it is values that differ (`is_of_values`), an operator
-    that only one mode has run.
+    that only one mode has run.  What a Program leaves out is no such line; `kept` are the arrays that the function has
+    returned or written in eager mode.
     """
     ours, theirs = eager.by_key(), static.by_key()
-    went = _lines(eager) - _lines(static)
-    parted = bool(went) and bool(_lines(static) - _lines(eager))
+    idle = eager.idle(kept)
+    went = _lines(entry for entry in eager.entries if entry not in idle) - _lines(static.entries)
+    parted = bool(went) and bool(_lines(static.entries) - _lines(eager.entries))
     skipped: Parting | None = None
     counts: dict[Key, int] = {}
     for entry in eager.entries:
         key = entry.key
         number = counts.get(key, 0)
         counts[key] = number + 1
-        if key[2:] in went and not key[0]:
+        if key[2:] in went and not key[0] and entry not in idle:
             skipped = skipped or entry.guess(entry.gave[0], None)
             if parted:
                 return entry.parting(entry.gave[0], None)
@@ -147,7 +171,7 @@ def first_parting(eager: Record, static: Record, tolerance: Tolerance, is_of_val
         if entry.key in ours and len(ours[entry.key]) != len(theirs[entry.key]) and not entry.gives_what(
                 eager.entries, tolerance):
             return entry.guess(ours[entry.key][-1].gave[0], entry.gave[0])
-    return _last_of_one_mode(eager, static, tolerance) if is_of_values else None
+    return _last_of_one_mode(eager, static, tolerance, idle) if is_of_values else None
 
 
 def _only_before(
@@ -177,22 +201,22 @@ def _turn_before(entry: Entry, ours: dict[Key, list[Entry]], static: Record, tol
     return None
 
 
-def _last_of_one_mode(eager: Record, static: Record, tolerance: Tolerance) -> Parting | None:
+def _last_of_one_mode(eager: Record, static: Record, tolerance: Tolerance, idle: set[Entry]) -> Parting | None:
     """The last operator, run forward, that only one mode has run, and whose value the other mode does not have."""
     for own, other in ((eager, static), (static, eager)):
         keys = other.by_key()
         for entry in reversed(own.entries):
             value = entry.gave[0]
-            if not entry.key[0] and entry.key not in keys and not any(
+            if not entry.key[0] and entry not in idle and entry.key not in keys and not any(
                     tolerance.admits(value, there)
                     for found in other.entries if not found.key[0] for there in found.gave):
                 return entry.guess(*((value, None) if own is eager else (None, value)))
     return None
 
 
-def _lines(record: Record) -> set[tuple[str, int]]:
+def _lines(entries: Iterable[Entry]) -> set[tuple[str, int]]:
     """The lines of which something has run forward."""
-    return {entry.key[2:] for entry in record.entries if not entry.key[0]}
+    return {entry.key[2:] for entry in entries if not entry.key[0]}
 
 
 @contextmanager

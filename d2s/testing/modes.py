@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from d2s.errors import ArgumentError
 from d2s.jit import function
 from d2s.jit.function import enable_to_static
 
@@ -27,7 +28,15 @@ def both_modes(test: Callable[..., Any]) -> Callable[..., None]:
     Decorator for a test, of `unittest` too: it runs twice, with static functions run eagerly and as Programs.
 
     In a `unittest.TestCase` each run is a subtest of its own; elsewhere the first that fails ends the test.
+
+    Raises
+    ------
+    ArgumentError
+        If it is given a class, whose tests it would hide.
     """
+    if isinstance(test, type):
+        raise ArgumentError(
+            f"both_modes decorates a test, got the class {test.__qualname__}", advice="Decorate each of its tests.")
 
     @functools.wraps(test)
     def twice(*args: Any, **kwargs: Any) -> None:

@@ -153,7 +153,7 @@ def observe(
             if inspect.iscoroutine(result):
                 # Nobody will await it.
                 result.close()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             seen.raised = _raised(error)
     seen.printed = printed.lines()
     seen.gradients.update(_gradients(reach.objects()))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.unittest import TestCaseFunction
 
 # d2s itself is imported where it is needed: a session of pytest that does not use it does not wait for it.
 
@@ -35,6 +36,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if "d2s_mode" not in metafunc.fixturenames:
             metafunc.fixturenames.append("d2s_mode")
         metafunc.parametrize("d2s_mode", ["eager", "static"], indirect=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, TestCaseFunction) and item.get_closest_marker("both_modes") is not None:
+            raise pytest.UsageError(
+                f"{item.nodeid}: the marker both_modes does nothing to a test of unittest.TestCase; "
+                "decorate it with d2s.testing.both_modes")
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from types import MethodType
 from typing import Any
 
 from d2s.eager.tensor import Tensor
-from d2s.errors import ArgumentError, Location
+from d2s.errors import Location
 from d2s.jit import StaticFunction, to_static
 from d2s.jit.cache import ProgramCache
 from d2s.nn.layer import Layer
-from d2s.testing.comparing import Difference, Tolerance, array_text, differences, shown
+from d2s.testing.comparing import Difference, Tolerance, array_text, differences, need_number, shown
 from d2s.testing.locating import Parting, Record, first_parting, returns_of, writes_to
 from d2s.testing.modes import static_mode
 from d2s.testing.observing import Observation, Seen, observe, state_of
@@ -89,8 +89,7 @@ def compare(
     calls: int = 3,
 ) -> list[Observation]:
     """The same; what eager mode has shown, call by call."""
-    if calls < 1:
-        raise ArgumentError(f"calls must be at least 1, got {calls}")
+    need_number("calls", calls, 1, is_whole=True)
     comparison = _Comparison(fn_or_layer, inputs, tolerance, grads, hooks)
     try:
         both = comparison.both(calls)
@@ -159,10 +158,13 @@ class _Comparison:
         unstable = list(differences(again[-1], before[-1], self.tolerance, self.hooks))
         records = Record(), Record()
         hooks: list[list[HookCall]] = []
+        kept: list[Any] = []
         for mode, record in zip((self.eager, self.static), records, strict=True):
             seen = self.run(mode, call, lambda record=record: watched(record.note))  # type: ignore[misc]
             hooks.append(seen[-1].hooks)
-        parting = first_parting(*records, self.tolerance, first.sort in ("output", "gradient", "hooks"))
+            if mode is self.eager:
+                kept = [part.value for values in (seen[-1].outputs, seen[-1].state) for part in values.values()]
+        parting = first_parting(*records, self.tolerance, first.sort in ("output", "gradient", "hooks"), kept)
         if first.sort == "hooks" and first.place is None and (parting is None or parting.backward):
             # A wrong result has wrong gradients behind it.
             first = next((difference for difference in found if difference.sort == "output"), first)

@@ -440,3 +440,15 @@ def test_the_playground_opens_its_address(capsys: pytest.CaptureFixture[str], mo
         status, _, errors = run(f"playground --port {port}", capsys)
     assert status == 2
     assert errors.startswith(f"d2s: port {port} cannot be used")
+
+
+@pytest.mark.parametrize("status", [0, 1, 7])
+def test_an_exit_of_the_program_is_none_of_the_command(
+    status: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("ends.py").write_text(f"def f(x):\n    raise SystemExit({status})\n")
+    assert run("check ends.py:f --input 'float32[2]'", capsys)[0] == 3
+    Path("script.py").write_text(f"import sys\nsys.exit({status})\n")
+    found, _, text = run("check script.py:f --input 'float32[2]'", capsys)
+    assert found == 3
+    assert "script.py cannot be loaded: SystemExit" in text

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pytest
 
 import d2s
@@ -131,3 +134,18 @@ def test_float32_inside_is_refused() -> None:
         check_grads(lambda a: a, d2s.to_tensor([1]))
     with pytest.raises(ValueError, match="modes are"):
         check_grads(lambda a: a, x(), modes=["graph"])
+
+
+@pytest.mark.parametrize("setting", [
+    {"elements": 0}, {"elements": -3}, {"order": 0}, {"order": -1}, {"eps": 0}, {"eps": math.nan}, {"rtol": math.nan},
+    {"rtol": -5}, {"atol": math.inf}, {"modes": ()}, {"modes": "eager"},
+], ids=str)
+def test_a_setting_by_which_nothing_is_compared_is_refused(setting: dict[str, Any]) -> None:
+    with pytest.raises(d2s.ArgumentError, match=rf"{next(iter(setting))} (must|are)"):
+        check_grads(lambda a: a * a, x(), **setting)
+
+
+@pytest.mark.parametrize("function", [lambda a: None, lambda a: 5, lambda a: a > 0], ids=["none", "number", "bool"])
+def test_a_result_without_gradients_is_refused(function: Any) -> None:
+    with pytest.raises(d2s.DTypeError, match="in what the function returns, and there is none"):
+        check_grads(function, x())

@@ -105,7 +105,34 @@ def list_in_place_of_a_tuple(x):
     return (y,)  # FAULT
 
 
+def hook_beside_an_unused_result(x):
+    unused = x.exp()  # noqa: F841
+    y = x * 2
+    if now.static:
+        y.register_hook(lambda g: g * 3)
+    else:
+        y.register_hook(lambda g: g + 1)  # FAULT
+    return y
+
+
+def number_beside_an_unused_result(x):
+    unused = x.exp().log()  # noqa: F841
+    y = x * 2
+    return y, 1 if now.static else 2  # FAULT
+
+
+def print_beside_constants(x):
+    y = x * 2
+    y.add_(d2s.ones([2]) * 3)
+    if not now.static:
+        print("odd")  # FAULT
+    return y
+
+
 WORDS = {
+    hook_beside_an_unused_result: ["hook call 1", "part: add"],
+    number_beside_an_unused_result: ["the output[1]", "every operator gives the same"],
+    print_beside_constants: ["printed line 1", "every operator gives the same"],
     cast_in_static_mode: ["(float32, shape [2])", "(float64, shape [2])", "part: cast", "it ran in static mode only"],
     cast_in_eager_mode: ["part: cast", "it ran in eager mode only"],
     cast_of_an_operand_in_static_mode: ["part: cast"],

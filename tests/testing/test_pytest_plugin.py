@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
+import unittest
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -48,13 +49,16 @@ def test_golden(golden):
 """
 
 
-def run(pytester: pytest.Pytester, *options: str) -> str:
+def session(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     # Where d2s is installed, its entry point has loaded the plugin already.
     is_installed = any(found.name == "d2s" for found in entry_points(group="pytest11"))
     plugin = [] if is_installed else ["-p", "d2s.testing.pytest_plugin"]
-    return str(pytester.runpytest_inprocess(
-        *plugin, "-p", "no:cacheprovider", "-p", "no:xdist", "--strict-markers", *options,
-    ).stdout)
+    return pytester.runpytest_inprocess(
+        *plugin, "-p", "no:cacheprovider", "-p", "no:xdist", "--strict-markers", *options)
+
+
+def run(pytester: pytest.Pytester, *options: str) -> str:
+    return str(session(pytester, *options).stdout)
 
 
 def test_marker_fixtures_and_golden_files(pytester: pytest.Pytester) -> None:
@@ -105,3 +109,19 @@ def test_golden_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("D2S_UPDATE_GOLDEN")
     assert_golden(static.main_program, file)
     assert file.read_text().startswith("program <lambda>")
+
+
+def test_tests_of_unittest_are_not_lost(pytester: pytest.Pytester) -> None:
+    with pytest.raises(d2s.ArgumentError, match="got the class K"):
+        modes.both_modes(type("K", (unittest.TestCase,), {}))
+    pytester.makepyfile("""
+        import pytest, unittest
+
+        class K(unittest.TestCase):
+            @pytest.mark.both_modes
+            def test_a(self):
+                pass
+    """)
+    found = session(pytester)
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["*test_a: the marker both_modes does nothing to a test of unittest.TestCase*"])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import random
 import unittest
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -233,3 +234,12 @@ def test_unittest_runs_each_mode_as_subtest() -> None:
     unittest.defaultTestLoader.loadTestsFromTestCase(Case).run(result)
     assert len(result.failures) == 1
     assert "eager" in str(result.failures[0][0])
+
+
+@pytest.mark.parametrize("setting", [
+    {"rtol": math.inf}, {"atol": math.inf}, {"rtol": math.nan}, {"rtol": -1}, {"rtol": None}, {"atol": "a"},
+    {"calls": 0}, {"calls": 1.5}, {"calls": "a"},
+], ids=str)
+def test_a_setting_that_would_admit_anything_is_refused(setting: dict[str, Any]) -> None:
+    with pytest.raises(d2s.ArgumentError, match=rf"{next(iter(setting))} must be"):
+        assert_same_in_both_modes(lambda x: x * 2, d2s.to_tensor([1.0]), **setting)
