@@ -58,7 +58,7 @@ def graph(options: argparse.Namespace) -> int:
     suffix = Path(options.output).suffix.lstrip(".") if options.output else "txt"
     if suffix not in _FORMATS:
         raise Mistake(f"{options.output}: a picture is .svg, .html, .mmd or .dot, and .txt the text")
-    target = target_of(options.target)
+    target = target_of(options.target, to_call=True)
     static = static_of(target)
     program = static.get_concrete_program(*inputs_of(target, options.input)).main_program
     picture = program.picture(backward=not options.no_backward)
@@ -69,7 +69,7 @@ def graph(options: argparse.Namespace) -> int:
 
 def check(options: argparse.Namespace) -> int:
     """Both modes compared."""
-    target = target_of(options.target)
+    target = target_of(options.target, to_call=True)
     inputs = inputs_of(target, options.input)
     try:
         seen = compare(target, inputs, Tolerance(options.rtol, options.atol), calls=options.calls)
@@ -126,7 +126,7 @@ def _what_was_compared(seen: Observation) -> Iterator[str]:
 
 def explain(options: argparse.Namespace) -> int:
     """What was done to a function."""
-    target = target_of(options.target)
+    target = target_of(options.target, to_call=True)
     return _write(explanation(static_of(target), calls_of(target, options.input), options.calls, options.top), None)
 
 

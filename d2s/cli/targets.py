@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,11 @@ COPIES = 8
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.+)", re.DOTALL)
 
 
-def target_of(text: str) -> Any:
+def target_of(text: str, to_call: bool = False) -> Any:
     """
     The function or Layer that ``file.py:name`` or ``package.module:name`` means; a class is called without arguments.
+
+    `to_call`: so is the class of a method, which is then bound.
 
     Raises
     ------
@@ -49,17 +51,24 @@ def target_of(text: str) -> Any:
     for part in name.split("."):
         if not hasattr(found, part):
             raise Mistake(f"{where} has no {name!r}{_close_to(found, part)}")
+        if to_call and isinstance(found, type) and isinstance(inspect.getattr_static(found, part), FunctionType):
+            found = _made(found, where)
         found = getattr(found, part)
     if isinstance(found, type):
-        try:
-            found = found()
-        except (Exception, SystemExit) as error:
-            raise Mistake(
-                f"{name} is a class, and {name}() raises {type(error).__name__}: {error}\n"
-                f"Make the object in {where} and name that.", FAILED) from error
+        found = _made(found, where)
     if not callable(found):
         raise Mistake(f"{text} is {type(found).__name__}, neither a function nor a Layer")
     return found
+
+
+def _made(kind: type, where: str) -> Any:
+    """An object of the class."""
+    try:
+        return kind()
+    except (Exception, SystemExit) as error:
+        raise Mistake(
+            f"{kind.__qualname__} is a class, and {kind.__qualname__}() raises {type(error).__name__}: {error}\n"
+            f"Make the object in {where} and name that.", FAILED) from error
 
 
 def _module(where: str) -> ModuleType:

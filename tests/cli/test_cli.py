@@ -452,3 +452,43 @@ def test_an_exit_of_the_program_is_none_of_the_command(
     found, _, text = run("check script.py:f --input 'float32[2]'", capsys)
     assert found == 3
     assert "script.py cannot be loaded: SystemExit" in text
+
+
+def test_a_method_is_called_on_an_object_of_its_class(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("methods.py").write_text("""
+import d2s
+
+class Scale:
+    def __init__(self):
+        self.factor = 3.0
+    def by(self, x):
+        return x * self.factor
+    @staticmethod
+    def twice(x):
+        return x * 2
+    @classmethod
+    def same(cls, x):
+        return x + 0
+
+class Net(d2s.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.inner = d2s.nn.Linear(2, 1)
+    def forward(self, x):
+        return self.inner(x)
+
+class Wants:
+    def __init__(self, size):
+        self.size = size
+    def by(self, x):
+        return x * self.size
+""")
+    for name in ("Scale.by", "Scale.twice", "Scale.same", "Net.forward", "Net"):
+        for command in ("check", "graph", "explain"):
+            assert run(f"{command} methods.py:{name} --input 'float32[3,2]'", capsys)[0] == 0, (command, name)
+        assert run(f"show methods.py:{name}", capsys)[0] == 0
+    status, _, text = run("check methods.py:Wants.by --input 'float32[2]'", capsys)
+    assert status == 3
+    assert "Wants is a class, and Wants() raises TypeError" in text
+    assert "Make the object in methods.py and name that." in text
+    assert run("show methods.py:Wants.by", capsys)[0] == 0
