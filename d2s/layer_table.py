@@ -39,7 +39,11 @@ def summary(net: Layer, input_size: Any = None, dtypes: Any = None, input: Any =
     ------
     TypeError
         If neither `input_size` nor `input` says what the inputs are, or a spec is none.
+    ArgumentError
+        If `net` is no Layer, a size is negative, or there is not one dtype for each input.
     """
+    if not isinstance(net, Layer):
+        raise ArgumentError(f"summary is of a Layer, got {type(net).__name__}")
     if input is not None:
         inputs = list(input) if isinstance(input, list | tuple) else [input]
     elif input_size is not None:
@@ -124,4 +128,6 @@ def _zeros(spec: Any, dtype: Any) -> Tensor:
         raise DTypeError(f"input_size must hold InputSpecs or shapes, got {spec!r}")
     dtype = getattr(spec, "dtype", dtype)
     sizes = [1 if size is None or size == -1 else size for size in shape]
+    if not all(isinstance(size, int) and size >= 0 for size in sizes):
+        raise ArgumentError(f"the sizes in input_size must be whole numbers from 0, None or -1, got {shape!r}")
     return Tensor(np.zeros(sizes, default_dtype() if dtype is None else as_dtype(dtype)))

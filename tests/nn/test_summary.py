@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import d2s
@@ -78,3 +80,15 @@ def test_a_forward_that_registers_hooks():
             return h
 
     assert d2s.summary(Hooked(), (8, 4))["total_params"] == 10
+
+
+@pytest.mark.parametrize("what", [d2s.to_static(lambda x: x), lambda x: x, 5], ids=["static", "function", "number"])
+def test_what_is_no_layer_is_refused(what: Any) -> None:
+    with pytest.raises(d2s.ArgumentError, match="summary is of a Layer"):
+        d2s.summary(what, (3, 4))
+
+
+@pytest.mark.parametrize("size", [(3, -4), [(2, 4), (3, -7)]], ids=str)
+def test_a_negative_size_is_refused(size: Any) -> None:
+    with pytest.raises(d2s.ArgumentError, match="whole numbers from 0"):
+        d2s.summary(Net(), size)
