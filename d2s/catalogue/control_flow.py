@@ -24,8 +24,8 @@ KINDS = (
     syntax(
         "U06",
         "May raise inside of try",
-        cause="The statement may raise when the Program runs, and then the `try` around it is no longer there to "
-        "catch it.",
+        cause="The statement calls code that is not converted, which may raise anything when the Program runs, where "
+        "the `try` around it is no longer there to catch it.",
         fix="Do it before the `try`, or keep the function eager.",
         example="""
             @paddle.jit.not_to_static

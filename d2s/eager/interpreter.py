@@ -16,6 +16,7 @@ from d2s.eager.quiet import is_quiet, quiet
 from d2s.eager.straight import NotExact, exactly
 from d2s.eager.tape import Edge, OpNode
 from d2s.eager.tensor import Tensor
+from d2s.errors import ShapeError
 from d2s.ops.sharing import VIEW_OPS
 
 
@@ -63,6 +64,13 @@ def compute(op: Op, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
     except Exception as error:
         refuse(op, arrays, attrs, error)
         raise
+
+
+def compute_of_all(op: Op, tensors: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
+    """What the forward function of `op` gives for all Tensors in a list."""
+    if not tensors:
+        raise ShapeError(f"{op.name} needs at least one tensor")
+    return compute(op, [tensor.data for tensor in tensors], attrs)
 
 
 def refuse(op: Op, arrays: Sequence[Any], attrs: dict[str, Any], error: Exception | None = None) -> None:

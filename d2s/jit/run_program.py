@@ -11,11 +11,11 @@ import numpy as np
 from d2s.core.hooks import HookList
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, spec_of
-from d2s.eager.interpreter import compute
+from d2s.eager.interpreter import compute_of_all
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import become, set_data
-from d2s.errors import AnomalyError, ExecutionError, GradientError, ShapeError
+from d2s.errors import AnomalyError, ExecutionError, GradientError
 from d2s.static.executor import Compiled
 from d2s.static.failures import in_the_users_terms
 from d2s.static.numeric_errors import SILENT, outside
@@ -65,7 +65,7 @@ class Run:
 
     def take_all(self, op: Op, things: list[Any], attrs: dict[str, Any]) -> tuple[Any, Any]:
         """What `op` makes of several, and what these are."""
-        return computed(op, things, attrs), None
+        return compute_of_all(op, things, attrs), None
 
 
 def _checked(thing: Any, spec: TensorSpec) -> Tensor:
@@ -80,13 +80,6 @@ def _checked(thing: Any, spec: TensorSpec) -> Tensor:
 
 def _said(thing: Any) -> str:
     return f"a tensor {thing.spec}" if isinstance(thing, Tensor) else f"a {type(thing).__name__}"
-
-
-def computed(op: Op, things: list[Any], attrs: dict[str, Any]) -> Any:
-    """The values that `op` makes of all Tensors in a list."""
-    if not things:
-        raise ShapeError(f"{op.name} needs at least one tensor")
-    return compute(op, [thing.data for thing in things], attrs)
 
 
 def _known(hooks: Any) -> Tensor | None:
@@ -253,7 +246,7 @@ class CallNode(InteriorNode):
 
     def take_all(self, op: Op, things: list[Any], attrs: dict[str, Any]) -> tuple[Any, Any]:
         """What `op` makes of several, and what these are."""
-        return computed(op, things, attrs), [self._reference(thing) for thing in things]
+        return compute_of_all(op, things, attrs), [self._reference(thing) for thing in things]
 
     def _reference(self, tensor: Tensor) -> Any:
         """What stands for a Tensor in what the run keeps: not itself, if it belongs to the run."""

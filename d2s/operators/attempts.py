@@ -1,54 +1,31 @@
-"""What may raise when the Program runs: inside a ``try`` of the user that is refused.
+"""The body of a ``try`` of the user: what is raised there when the Program runs has to come to its handlers.
 
 An exception that the traced code itself raises is caught as in Python, by following the path on which it is raised.
-One that comes up inside an operator, when the Program runs, would pass by the handler.
+One that comes up inside of an operator, when the Program runs, would pass by the handler: the run tries such an
+operator before it does it, and the trace follows the path on which it raises.  The exception raised there, while
+tracing, stands for that of the run.
 """
 
 from __future__ import annotations
 
+import copy
 import dis
-import operator
-from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from collections import deque
 from types import BuiltinMethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from d2s.core.op import Op
-from d2s.core.spec import TensorSpec
-from d2s.errors import note_interruption
-from d2s.operators import policy
-from d2s.static.program import values_in
+from d2s.eager.interpreter import compute, compute_of_all
+from d2s.errors import D2SError, UnsupportedSyntaxError, note_interruption, user_location
+from d2s.operators.risks import Errors
+from d2s.static.program import Value
+from d2s.static.variable import ObjectVariable
 from d2s.transpiler.interface import PythonOperators
 
-_SAFE_FUNCTIONS = frozenset({
-    print, str, repr, format, bool, float, len, setattr, getattr, dict.fromkeys,
-    operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge, operator.not_, operator.neg,
-    operator.pos, operator.abs, operator.add, operator.sub, operator.mul, operator.and_, operator.or_, operator.xor,
-    operator.setitem, operator.contains, operator.iadd,
-    list.append, list.extend, list.insert, list.clear, list.copy, list.reverse,
-})
-_SAFE_METHODS = frozenset(
-    ("append", "appendleft", "extend", "insert", "clear", "add", "discard", "update", "setdefault"))
-_SAFE_MODULES = frozenset({"d2s", "logging", "warnings"})
-_INDEXING = frozenset({"getitem", "setitem"})
+if TYPE_CHECKING:
+    from d2s.operators.recorder import PathRecorder
 
-
-def may_not_fit(op: Op, specs: Iterable[TensorSpec]) -> bool:
-    """True if an op raises for some sizes that the trace leaves open."""
-    shapes = [spec.shape for spec in specs]
-    if all(isinstance(size, int) for shape in shapes for size in shape):
-        return False
-    aligned = zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
-    return op.name in _LOOKUPS or any(len({size for size in sizes if size != 1}) > 1 for sizes in aligned)
-
-
-def depends_on_integers(op: Op, specs: Sequence[TensorSpec]) -> bool:
-    """True if an op raises for some integers that it is given as indices, or as exponents of integers."""
-    asked = specs if op.name == "pow" else specs[1:] if op.name in _LOOKUPS else ()
-    return bool(asked) and all(spec.dtype.kind in "iu" for spec in asked[-1:])
-
-
-_LOOKUPS = frozenset({*_INDEXING, "take", "take_along_axis", "put_along_axis"})
+_SEEN_IN_ERRORS = ("message", "id", "kind", "location", "advice")
 
 
 def note_caught(error: BaseException | None) -> None:
@@ -70,17 +47,115 @@ def _was_raised_by_statement(error: BaseException) -> bool:
     return is_converted and frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
-def may_raise(kind: str, op: Op | None, attrs: dict[str, Any]) -> bool:
-    """True if an operator may raise for reasons that tracing does not see."""
-    if op is not None:
-        return op.name in _INDEXING and next(values_in(attrs), None) is not None
-    if kind != "python":
-        return kind in ("check_bound", "backward")
-    function, args, _ = attrs["call"]
-    if isinstance(function, type) and not args:
-        # An empty container.
-        return False
-    if isinstance(function, BuiltinMethodType) and isinstance(function.__self__, list | dict | set):
-        return function.__name__ not in _SAFE_METHODS
-    is_hashable = getattr(type(function), "__hash__", None) is not None
-    return not (is_hashable and function in _SAFE_FUNCTIONS) and policy.module_of(function) not in _SAFE_MODULES
+def refusal() -> UnsupportedSyntaxError:
+    """The error for an operator of which it is not known what it may raise."""
+    return UnsupportedSyntaxError(
+        "what this does may raise when the Program runs, where the `try` around it cannot catch it",
+        user_location(), "Do it before the `try`, or keep the function eager with @d2s.jit.not_to_static.", kind="U06")
+
+
+def try_first(
+    tracer: PathRecorder, kind: str, op: Op | None, inputs: tuple[Value, ...], attrs: dict[str, Any], errors: Errors
+) -> None:
+    """Record that the run tries an operator which may raise one of `errors`.
+
+    Raises
+    ------
+    Exception
+        What the operator raises, on the paths on which it does.
+    """
+    call: tuple[Any, ...]
+    if kind == "taken_all":
+        call = (_error_of_joining, (errors, attrs["op"], inputs[0], attrs["attrs"]), {})
+    elif op is None:
+        call = (_error_of, (errors, *attrs["call"]), {})
+    else:
+        arrays = tuple(_array_of(tracer, value) for value in inputs)
+        call = (_error_of_op, (errors, op, arrays, attrs), {})
+    raised = ObjectVariable(tracer, _recorded(tracer, call, None))
+    if tracer.decide(ObjectVariable(tracer, _recorded(tracer, (_is_nothing, (raised.value,), {}), bool))):
+        return
+    for cls in errors[:-1]:
+        if tracer.decide(ObjectVariable(tracer, _recorded(tracer, (_is_one, (raised.value, cls), {}), bool))):
+            raise _standing_for(tracer, cls, raised)
+    raise _standing_for(tracer, errors[-1], raised)
+
+
+def _recorded(tracer: PathRecorder, call: tuple[Any, ...], kind: type | None) -> Value:
+    out = tracer.new_value("raised", None, kind=kind)
+    return tracer.emit("python", (), (out,), {"call": call}, effect=True).outputs[0]
+
+
+def _array_of(tracer: PathRecorder, value: Value) -> Value:
+    if not value.is_tensor or value.is_constant:
+        return value
+    return tracer.emit("array_of", (value,), (tracer.new_value("array", None),)).outputs[0]
+
+
+def _standing_for(tracer: PathRecorder, cls: type[Exception], raised: ObjectVariable) -> Exception:
+    """An exception for the trace in place of one that the run raises."""
+    said = ObjectVariable(tracer, _recorded(tracer, (_said, (raised.value,), {}), str if cls is not KeyError else None))
+    made = cls.__new__(cls, said)
+    made.args = (said,)
+    if issubclass(cls, D2SError):
+        for name in _SEEN_IN_ERRORS:
+            made.__dict__[name] = ObjectVariable(tracer, _recorded(tracer, (getattr, (raised.value, name), {}), None))
+    tracer.errors_of_run[id(made)] = made, raised.value
+    return made
+
+
+# --- in the run -----------------------------------------------------------------------------------------------------
+
+
+def _error_of(errors: Errors, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
+    """What a call raises; it is given copies of containers."""
+    if isinstance(function, BuiltinMethodType):
+        function = getattr(_spared(function.__self__), function.__name__)
+    return _raised_by(errors, lambda: function(*map(_spared, args), **kwargs))
+
+
+def _error_of_op(errors: Errors, op: Op, arrays: tuple[Any, ...], attrs: dict[str, Any]) -> Exception | None:
+    return _raised_by(errors, lambda: compute(op, arrays, attrs))
+
+
+def _error_of_joining(errors: Errors, op: Op, tensors: list[Any], attrs: dict[str, Any]) -> Exception | None:
+    return _raised_by(errors, lambda: compute_of_all(op, tensors, attrs))
+
+
+def _raised_by(errors: Errors, work: Any) -> Exception | None:
+    try:
+        work()
+    except Exception as error:
+        if type(error) in errors and len(error.args) == 1:
+            return error.with_traceback(None)
+        raise UnsupportedSyntaxError(
+            f"a {type(error).__name__} came up in a `try` where none was to be expected, so that its handlers cannot "
+            f"catch it: {error}", None, "Keep the function eager with @d2s.jit.not_to_static.", kind="U06") from error
+    return None
+
+
+def _spared(thing: Any) -> Any:
+    return copy.copy(thing) if type(thing) in (list, dict, set, deque) else thing
+
+
+def _is_nothing(raised: Exception | None) -> bool:
+    return raised is None
+
+
+def _is_one(raised: Exception, cls: type[Exception]) -> bool:
+    return type(raised) is cls
+
+
+def _said(raised: Exception) -> Any:
+    return raised.args[0]
+
+
+def as_raised(raised: Exception, shown: Any) -> Exception:
+    """The exception of the run with the history of the one that stood for it."""
+    error: BaseException = shown.thing
+    raised.__cause__, raised.__context__ = error.__cause__, error.__context__
+    raised.__suppress_context__ = error.__suppress_context__
+    return raised.with_traceback(error.__traceback__)
+
+
+__all__ = ["as_raised", "note_caught", "refusal", "try_first"]

@@ -21,6 +21,7 @@ from d2s.core.op import OP_TABLE
 from d2s.eager.views import share
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import views
+from d2s.operators.attempts import as_raised
 from d2s.operators.converted import is_converted, is_loaded, nested_in
 from d2s.operators.guards import lookup
 from d2s.operators.heap import CONTAINERS, Fields, Heap, container_class, content_of, fields_of, is_user_object, restore
@@ -173,6 +174,9 @@ class Lowering:
 
     def _exception(self, error: BaseException) -> Any:
         """An exception that tells values of this run."""
+        known = self.tracer.errors_of_run.get(id(error))
+        if known is not None:
+            return self._call(as_raised, known[1], _Same(error))
         args, fields = self(error.args), {name: self(value) for name, value in error.__dict__.items()}
         if next(values_in((args, fields)), None) is None:
             return error

@@ -15,7 +15,7 @@ import math
 import sys
 from collections import deque
 from collections.abc import Iterator
-from types import FunctionType, MethodType, ModuleType
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -161,6 +161,8 @@ def _call_bound_builtin(
 
             return text_later(tracer, func, args, kwargs)
         return tracer.python_call(func, args, kwargs, kind=type(owner) if name == "join" else None, effect=True)
+    if not outer and isinstance(owner, Iterator):
+        return func(*args, **kwargs)
     module = type(owner).__module__.partition(".")[0]
     if module == "decimal":
         note_decimals(tracer)
@@ -168,8 +170,6 @@ def _call_bound_builtin(
         if holds_objects(args) or (outer and not is_plain(owner)) or name in _EFFECTS_IN_PURE:
             return run_later(tracer, func, args, kwargs)
         return func(*map(_if_known, seen(tracer, args)), **seen_named(tracer, kwargs))
-    if not outer and isinstance(owner, Iterator):
-        return func(*args, **kwargs)
     return call_unknown(tracer, func, args, kwargs)
 
 
@@ -346,6 +346,8 @@ def run_later(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str
     kind = _RESULTS.get((module, getattr(func, "__name__", "")))
     if module == "logging":
         func = places.from_user_line(func)
+    if isinstance(func, BuiltinMethodType) and type(func.__self__) in (list, dict, set, deque):
+        func, args = getattr(type(func.__self__), func.__name__), (func.__self__, *args)
     return tracer.python_call(func, args, kwargs, kind=kind, effect=True)
 
 

@@ -10,10 +10,10 @@ from typing import Any
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
-from d2s.operators.attempts import may_not_fit
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for, lookup, tensor_guard
 from d2s.operators.recorder import PathRecorder
+from d2s.operators.risks import may_not_fit
 from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import OpenSizes, Place
 from d2s.operators.sources import Argument, Attribute, Cell, Constant, Global, Item, Source

@@ -96,20 +96,36 @@ def manager_of(tracer: Tracer, manager: Any) -> Any:
         )
     enter, leave = (access.special(tracer, manager, name) for name in ("__enter__", "__exit__"))
     if enter is not None and leave is not None:
-        return _Traced(enter, leave)
+        return _Watched(tracer, _Traced(enter, leave))
     if not _may_be_entered_while_tracing(manager):
         raise UnsupportedSyntaxError(
             f"a {type(manager).__name__} cannot be entered in a graph: it would act only while the function is traced",
             user_location(), "Enter it outside of the static function.",
             kind="U25",
         )
-    return manager
+    return _Watched(tracer, manager) if isinstance(manager, contextlib.suppress | contextlib.ExitStack) else manager
 
 
 def _may_be_entered_while_tracing(manager: Any) -> bool:
     """True for managers that act on the traced code itself: those of d2s, and plain control flow."""
     package = type(manager).__module__.partition(".")[0]
     return package == "d2s" or isinstance(manager, _CONTROL_FLOW)
+
+
+class _Watched:
+    """A context manager that is told of what its body raises, like the handlers of a ``try``."""
+
+    def __init__(self, tracer: Tracer, manager: Any) -> None:
+        self.tracer, self.manager = tracer, manager
+
+    def __enter__(self) -> Any:
+        entered = self.manager.__enter__()
+        self.tracer.attempts += 1
+        return entered
+
+    def __exit__(self, *details: Any) -> Any:
+        self.tracer.attempts -= 1
+        return self.manager.__exit__(*details)
 
 
 class _Traced:

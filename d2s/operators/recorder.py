@@ -10,7 +10,8 @@ from typing import Any
 
 from d2s.core.op import Op
 from d2s.errors import Location, ProgramError, UnsupportedSyntaxError, user_location
-from d2s.operators.attempts import depends_on_integers, may_not_fit, may_raise
+from d2s.operators.attempts import refusal, try_first
+from d2s.operators.risks import Errors, errors_of, may_not_fit
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -97,6 +98,8 @@ class PathRecorder(StaticInterpreter):
         self.followed: set[Location | None] = set()
         # Loops that Python unrolls in which ways are merged as in those of the Program; False: lists stay as they are.
         self.merging: dict[Location | None, bool] = {}
+        # Exceptions that stand for those of the run, by identity.
+        self.errors_of_run: dict[int, tuple[BaseException, Value]] = {}
         # How often lists had several lengths after a branch.
         self.lists_grown = 0
 
@@ -246,18 +249,11 @@ class PathRecorder(StaticInterpreter):
         self, kind: str, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: dict[str, Any] | None = None,
         op: Op | None = None, effect: bool = False, blocks: tuple[Block, ...] = (),
     ) -> Operator:
-        may_fail = may_raise(kind, op, attrs or {})
-        if op is not None:
-            specs = [value.spec for value in inputs if value.spec is not None]
-            may_fail = may_fail or depends_on_integers(op, specs)
-            self.risks += may_not_fit(op, specs)
-        self.risks += may_fail
-        if self.attempts and may_fail:
-            raise UnsupportedSyntaxError(
-                "what this does may raise when the Program runs, where the `try` around it cannot catch it",
-                user_location(), "Do it before the `try`, or keep the function eager with @d2s.jit.not_to_static.",
-                kind="U06",
-            )
+        specs = [value.spec for value in inputs if value.spec is not None]
+        errors = errors_of(kind, op, attrs or {}, specs)
+        self.risks += errors != () or (op is not None and may_not_fit(op, specs))
+        if self.attempts and errors != ():
+            self._try(kind, op, inputs, attrs or {}, errors)
         path = self.path
         if path is None:
             return super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
@@ -267,6 +263,18 @@ class PathRecorder(StaticInterpreter):
         path.log.append(found)
         path.position = len(path.log)
         return found
+
+    def _try(
+        self, kind: str, op: Op | None, inputs: tuple[Value, ...], attrs: dict[str, Any], errors: Errors | None
+    ) -> None:
+        """In a ``try``: take care that what an operator raises in the run comes to the handlers."""
+        if errors is None or self.path is None:
+            raise refusal()
+        attempts, self.attempts = self.attempts, 0
+        try:
+            try_first(self, kind, op, inputs, attrs, errors)
+        finally:
+            self.attempts = attempts
 
     def emit_into(self, block: Block, operator: Operator) -> Operator:
         """Append an operator to a block around the current one."""
