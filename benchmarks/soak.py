@@ -39,7 +39,7 @@ class Net(d2s.nn.Layer):
     def forward(self, x: Any) -> Any:
         self.calls += 1
         y = self.norm(self.first(x))
-        y.register_hook(lambda g: g * 1.5)
+        y.register_hook(lambda g: g * g + g)
         if y.sum() > 0:
             y = y * 0.5
         return (self.second(y) ** 2).mean()

@@ -439,7 +439,7 @@ def buffer_replaced_and_written_then(stage):
 
 @footgun
 def tensor_with_a_gradient_stored_and_written_then(stage):
-    kept = []
+    kept = stage.watch([])
 
     def f(z):
         y = z + 1
@@ -447,12 +447,12 @@ def tensor_with_a_gradient_stored_and_written_then(stage):
         y.add_(z)
         return y
 
-    stage(stage.static(f), x())
+    stage.around(f, lambda: None)
 
 
 @footgun
 def tensor_written_and_stored_in_each_turn(stage):
-    kept = []
+    kept = stage.watch([])
 
     def f(z):
         y = z.detach() + 1
@@ -463,12 +463,12 @@ def tensor_written_and_stored_in_each_turn(stage):
             i = i + 1
         return y
 
-    stage(stage.static(f), x())
+    stage.around(f, lambda: None)
 
 
 @footgun
 def stop_gradient_set_and_taken_back(stage):
-    weight = x()
+    weight = stage.watch(x())
 
     def f(z):
         weight.stop_gradient = True
@@ -476,7 +476,7 @@ def stop_gradient_set_and_taken_back(stage):
         weight.stop_gradient = False
         return y
 
-    stage(stage.static(f), x())
+    stage.around(f, lambda: None)
 
 
 @footgun

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, assume, given, note, settings
 
 import d2s
 from d2s.core.interpreter import state
@@ -242,20 +242,23 @@ def test_every_line_of_compiled_programs_fails_once(text: str) -> None:
     """An error at any operator, forward and backward, with the right results in the call after it."""
     note(text)
     LOG.clear()
+    eager = programs.load(text)
     static = d2s.to_static(programs.load(text))
 
-    def run() -> Any:
+    def run(function: Callable[..., Any] = static) -> Any:
         LOG.clear()
         x, y = (d2s.to_tensor(data, stop_gradient=False) for data in ARGUMENTS[0][:2])
-        result = static(x, y, d2s.to_tensor(0.7), d2s.to_tensor(2))
+        result = function(x, y, d2s.to_tensor(0.7), d2s.to_tensor(2))
         differentiate([result], 1)
         return plain([result, [x.grad, y.grad], list(LOG)], Names((x, y)))
 
     try:
-        usual = run()
+        expected = run(eager)
     except Exception:
         # The program itself is at fault.
-        return
+        assume(False)
+    usual = run()
+    assert usual == expected
     total = Interrupter("line", ("<d2s program",), 0, ZeroDivisionError)
     assert not interrupted(run, total)
     for k in places(15, total.seen):
@@ -296,6 +299,7 @@ def test_an_interruption_that_the_user_catches_is_in_no_program(error: type[Base
     total = Interrupter("call", INSIDE, 0, error)
     z = d2s.ones([1])
     interrupted(lambda: catching()(z), total)
+    assert total.seen > 100
     for k in places(40, total.seen):
         static = catching()
         interrupted(lambda static=static: static(z), Interrupter("call", INSIDE, k, error))

@@ -16,13 +16,13 @@ def case(make):
     return make
 
 
-def tenfold(layer, inputs, outputs):
-    return outputs * 10
+def squared(layer, inputs, outputs):
+    return outputs * outputs + 10
 
 
 @case
 def removed_between_two_calls(net, static):
-    handle = net.register_forward_post_hook(tenfold)
+    handle = net.register_forward_post_hook(squared)
 
     def f(x):
         y = net(x)
@@ -36,7 +36,7 @@ def removed_between_two_calls(net, static):
 def a_hook_that_removes_itself(net, static):
     def once(layer, inputs):
         handle.remove()
-        return (inputs[0] * 10,)
+        return (inputs[0] * inputs[0] + 10,)
 
     handle = net.register_forward_pre_hook(once)
     return static(lambda x: net(net(x)))
@@ -64,7 +64,7 @@ def added_in_a_branch(net, static):
 
 @case
 def removed_in_a_branch(net, static):
-    handle = net.register_forward_post_hook(tenfold)
+    handle = net.register_forward_post_hook(squared)
 
     def f(x):
         if x.sum() > 2:
@@ -116,7 +116,7 @@ def in_a_python_loop(net, static):
 
 @case
 def by_other_ways(net, static):
-    handle = net.register_forward_post_hook(tenfold)
+    handle = net.register_forward_post_hook(squared)
 
     def f(x):
         y = net(x)
@@ -133,7 +133,7 @@ def by_other_ways(net, static):
 
 @case
 def in_a_container(net, static):
-    handle = net.register_forward_post_hook(tenfold)
+    handle = net.register_forward_post_hook(squared)
     both = paddle.nn.Sequential(net, net)
 
     def f(x):
@@ -208,7 +208,7 @@ def between_the_calls(net, static):
         if handles:
             handles.pop().remove()
         else:
-            handles.append(net.register_forward_post_hook(tenfold))
+            handles.append(net.register_forward_post_hook(squared))
         return converted(x)
 
     return call
@@ -255,7 +255,7 @@ def test_tracing_changes_no_layer():
 
     @to_static
     def f(x):
-        net.register_forward_post_hook(tenfold)
+        net.register_forward_post_hook(squared)
         return {net(x).item(): 1}
 
     with pytest.raises(paddle.errors.TracingError):
@@ -274,7 +274,7 @@ def test_turns_of_the_program_cannot_have_other_hooks():
 
     def f(x):
         while x.sum() < 1000:
-            net.register_forward_post_hook(tenfold)
+            net.register_forward_post_hook(squared)
             x = net(x)
         return x
 
@@ -283,7 +283,7 @@ def test_turns_of_the_program_cannot_have_other_hooks():
 
 def test_tables_changed_by_hand():
     net = doubling()
-    net.register_forward_post_hook(tenfold)
+    net.register_forward_post_hook(squared)
 
     def f(x):
         y = net(x)
@@ -295,7 +295,7 @@ def test_tables_changed_by_hand():
 
 def test_hooks_removed_by_code_that_is_not_traced():
     net = doubling()
-    handle = net.register_forward_post_hook(tenfold)
+    handle = net.register_forward_post_hook(squared)
     helper = not_to_static(lambda: handle.remove())
 
     def f(x):
@@ -311,7 +311,7 @@ def test_handles_that_the_run_picks():
     net, handles = doubling(), []
 
     def f(x):
-        handles.append(net.register_forward_post_hook(tenfold))
+        handles.append(net.register_forward_post_hook(squared))
         y = net(x)
         handles.pop(0).remove()
         return net(y)
