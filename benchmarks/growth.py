@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import d2s
+from benchmarks.implementations.with_d2s import lstm_turn
 
 DEPTHS = (2, 8, 32, 128)
 LENGTHS = (8, 32, 128, 512)
@@ -51,14 +52,11 @@ def recurrent(length: int) -> Callable[[], Any]:
     b = d2s.to_tensor(np.zeros(256, "float32"), stop_gradient=False)
     x = d2s.to_tensor(r.standard_normal((length, 32, 64)).astype("float32"))
     optimizer = d2s.optimizer.SGD(1e-3, parameters=[w, u, b])
-    sigmoid = d2s.nn.functional.sigmoid
 
     def step() -> Any:
         h, c = d2s.zeros([32, 64]), d2s.zeros([32, 64])
         for turn in range(length):
-            i, f, g, o = d2s.chunk(d2s.matmul(x[turn], w) + d2s.matmul(h, u) + b, 4, 1)
-            c = sigmoid(f) * c + sigmoid(i) * d2s.tanh(g)
-            h = sigmoid(o) * d2s.tanh(c)
+            h, c = lstm_turn(d2s.matmul(x[turn], w) + d2s.matmul(h, u) + b, c)
         loss = (h * h).mean()
         loss.backward()
         optimizer.step()

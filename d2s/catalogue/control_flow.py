@@ -147,7 +147,7 @@ KINDS = (
         "U17",
         "A Python loop without end",
         cause="A `for` over an endless iterator other than `itertools.count()` whose `break` depends on a tensor.",
-        fix="Write it as `while` with a counter.",
+        fix="Write it as `while` with a counter, or loop over `itertools.count()`.",
         example="""
             import itertools
 
@@ -370,8 +370,8 @@ KINDS = (
         "U29",
         "All elements of a list that a loop has filled",
         cause="How long a list is that a loop on a tensor fills is known only when the Program runs. It can be looped "
-        "over, indexed, stacked, changed and returned; it cannot be unpacked, nor spread out in a call or in a "
-        "comprehension.",
+        "over, indexed, stacked, changed and returned; it cannot be unpacked, spread out in a call, nor looped over in "
+        "a set or dict comprehension or a generator expression.",
         fix="Loop over it with `for`, or take single elements.",
         example="""
             @paddle.jit.to_static

@@ -161,8 +161,8 @@ _folder = tempfile.TemporaryDirectory(prefix="d2s-programs-")
 _numbers = itertools.count()
 
 
-def load(text: str) -> Callable[..., Any]:
-    """The function `f` of a module with this text, written to a file so that its source is found."""
+def load(text: str, **scope: Any) -> Callable[..., Any]:
+    """The function `f` of a module with this text and these globals, written to a file so that its source is found."""
     name = f"generated_{next(_numbers)}"
     path = Path(_folder.name) / f"{name}.py"
     path.write_text(text, encoding="utf-8")
@@ -170,6 +170,7 @@ def load(text: str) -> Callable[..., Any]:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    vars(module).update(scope)
     spec.loader.exec_module(module)
     found: Callable[..., Any] = module.f
     return found

@@ -73,3 +73,19 @@ def test_growth_is_measured_and_shown() -> None:
     text = growth.table("layers", rows)
     assert "of proportional" in text
     assert len(text.splitlines()) == 4
+
+
+def test_long_runs_in_short() -> None:
+    from benchmarks import soak
+
+    assert len(soak.train(20, check_every=5)) == 10
+    for maker in (soak.made_function, soak.made_layer):
+        assert len(soak.come_and_go(maker, 5)) == 5
+    assert soak.threads(80) >= 1
+    assert soak.one_trace(5) == 1
+
+
+def test_imports_are_timed(tmp_path) -> None:
+    from benchmarks import imports
+
+    assert imports.milliseconds("d2s", str(tmp_path)) > imports.milliseconds("numpy", str(tmp_path)) > 0

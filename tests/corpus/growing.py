@@ -177,14 +177,6 @@ def read_and_used_with_tensors(x, n):
 
 
 @program
-def tuples_appended(x, n):
-    parts = []
-    for i in range(n):
-        parts.append((x * i, i))
-    return parts
-
-
-@program
 def copies_and_parts(x, n):
     parts = [x]
     for i in range(n):

@@ -154,16 +154,6 @@ def list_nested(x, n):
 
 
 @program
-def list_dictl(x, n):
-    d = {"a": [], "b": []}
-    for i in range(n):
-        d["a"].append(x * i)
-        if x.sum() > i:
-            d["b"].append(i)
-    return d
-
-
-@program
 def list_slices(x, n):
     seen = [x]
     for i in range(n):
@@ -200,26 +190,6 @@ def list_prev(x, n):
 
 
 @program
-def list_inplace_after(x, n):
-    seen = []
-    y = x * 1
-    for i in range(n):
-        y = y * 2
-        seen.append(y)
-        y.add_(x)
-    return d2s.stack(seen) if seen else x
-
-
-@program
-def list_inplace_elem(x, n):
-    seen = [x * 1]
-    for i in range(n):
-        seen.append(x * i)
-        seen[-1].add_(x)
-    return seen[-1]
-
-
-@program
 def list_mixed(x, n):
     seen = []
     for i in range(n):
@@ -245,14 +215,6 @@ def list_nested_loops(x, n):
         else:
             seen.append(x * 0)
     return sum(seen)
-
-
-@program
-def list_while_len(x, n):
-    seen = [x]
-    while len(seen) < n + 1:
-        seen.append(seen[-1] * seen[0])
-    return seen[-1]
 
 
 @program
@@ -284,16 +246,6 @@ def list_tensor_index(x, n):
     for i in range(n):
         seen.append(x * i)
     return seen[n] * 2
-
-
-@program
-def list_alias(x, n):
-    a = []
-    b = a
-    for i in range(n):
-        a.append(x * i)
-    b.append(x)
-    return a is b, len(a), b
 
 
 @program
@@ -535,11 +487,3 @@ def list_spread_out(x, n):
         seen.append(x * i)
     first, second = seen
     return first + second
-
-
-@program
-def list_in_a_comprehension(x, n):
-    seen = []
-    for i in range(n):
-        seen.append(x * i)
-    return [one * 2 for one in seen]

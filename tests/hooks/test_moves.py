@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import types
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 import d2s as paddle
 from d2s.jit import to_static, trace
 from d2s.operators import conversion
+from d2s.testing.generated import load
 from d2s.transpiler.convert import DEFAULT_PASSES
 
 # Lines that may stand between: of arithmetic, of what may raise, of objects with code of their own.
@@ -94,14 +94,10 @@ class Thing:
         return len(self.log)
 
 
-def compiled(lines, scope):
-    """The function with these lines, from a file that can be read, as `to_static` needs."""
+def written(lines):
+    """The text of the function with these lines."""
     body = "\n".join(f"    {line}" for line in lines)
-    text = f"def f(x, w, longer, index, frozen, thing, things, parts, k=5, zero=0):\n{body}\n"
-    name = f"<moves {hash(text)}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    exec(compile(text, name, "exec"), scope)
-    return scope["f"]
+    return f"def f(x, w, longer, index, frozen, thing, things, parts, k=5, zero=0):\n{body}\n"
 
 
 def observed(lines, static):
@@ -120,7 +116,7 @@ def observed(lines, static):
         return lambda g: g * number
 
     scope = {"helper": helper, "make": make, "make_of": lambda k: lambda g: g * k, "square": lambda g: g * g}
-    f = static(compiled(lines, scope))
+    f = static(load(written(lines), **scope))
     x, w = (paddle.to_tensor(values, stop_gradient=False) for values in ([1.0, 2.0], [3.0, -1.0]))
     thing = Thing(w, log)
     things = {"x": x, "hook": lambda g: g + 2}

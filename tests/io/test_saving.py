@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import d2s
 from d2s import nn, optimizer
+from tests.io.damage import damaged
 
 
 @pytest.mark.parametrize(
@@ -154,16 +155,6 @@ def test_save_in_a_static_function_happens_on_every_call(tmp_path: Path) -> None
         assert d2s.load(tmp_path / "y")["y"].tolist() == [2 * value]
 
 
-def _mutated(data: bytes, draw: st.DataObject) -> bytes:
-    changed = bytearray(data)
-    for _ in range(draw.draw(st.integers(1, 5))):
-        place = draw.draw(st.integers(0, len(changed) - 1))
-        end = place + draw.draw(st.integers(0, 6))
-        changed[place:end] = draw.draw(st.binary(max_size=6))
-        changed = changed or bytearray(b"x")
-    return bytes(changed)
-
-
 @settings(max_examples=max(100, settings.default.max_examples))
 @given(draw=st.data())
 def test_whatever_was_changed_in_a_file_it_is_read_or_refused(draw: st.DataObject) -> None:
@@ -171,7 +162,7 @@ def test_whatever_was_changed_in_a_file_it_is_read_or_refused(draw: st.DataObjec
     written = io.BytesIO()
     d2s.save({"a": d2s.ones([3]), "b": [1, 2.5, "x", (True, b"q")], "c": np.arange(4)}, written)
     with contextlib.suppress(d2s.ArgumentError):
-        d2s.load(io.BytesIO(_mutated(written.getvalue(), draw)))
+        d2s.load(io.BytesIO(damaged(written.getvalue(), draw)))
 
 
 def test_tensors_with_flags_and_dtypes_that_save_does_not_write_are_refused() -> None:

@@ -6,13 +6,8 @@ import pytest
 
 import d2s
 from d2s.errors import ExecutionError, GradientError, UnsupportedSyntaxError
-
-MODES = {"eager": lambda function: function, "static": d2s.to_static}
-both_modes = pytest.mark.parametrize("convert", MODES.values(), ids=MODES)
-
-
-def leaf(*values):
-    return d2s.to_tensor(list(values), stop_gradient=False)
+from tests.jit.both import both_modes, leaf
+from tests.modes import programs
 
 
 @both_modes
@@ -139,7 +134,7 @@ def f(x):
     return {read}
 """
     with pytest.raises(UnsupportedSyntaxError, match="a dict that a hook may have changed") as caught:
-        _made(body)(leaf(1.0))
+        d2s.to_static(programs.load(body))(leaf(1.0))
     assert caught.value.kind == "U30"
 
 
@@ -240,13 +235,3 @@ def test_a_method_of_a_tensor_that_is_called_later(convert):
     z.sum().backward()
     assert log == [[2.0, 8.0]]
     assert x.grad.tolist() == [6.0, 36.0]
-
-
-def _made(text):
-    import linecache
-
-    name = f"<made {hash(text)}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    namespace = {}
-    exec(compile(text, name, "exec"), namespace)
-    return d2s.to_static(namespace["f"])

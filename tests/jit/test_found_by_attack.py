@@ -6,13 +6,7 @@ import pytest
 
 import d2s
 from d2s.errors import UnsupportedSyntaxError
-
-MODES = {"eager": lambda function: function, "static": d2s.to_static}
-both_modes = pytest.mark.parametrize("convert", MODES.values(), ids=MODES)
-
-
-def leaf(*values):
-    return d2s.to_tensor(list(values), stop_gradient=False)
+from tests.jit.both import both_modes, leaf
 
 
 @both_modes

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import zipfile
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import d2s
 from d2s import nn
 from d2s.static import InputSpec
+from tests.io.damage import damaged
 
 ANY_ROWS = [InputSpec([None, 3], "float32")]
 
@@ -345,6 +349,37 @@ def test_a_file_that_is_none_is_refused(path, tmp_path):
         other.write_bytes(content)
         with pytest.raises(ValueError, match=r"was not written by d2s\.jit\.save"):
             d2s.jit.load(other)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A saved Layer, as bytes."""
+    path = tmp_path_factory.mktemp("saved") / "net"
+    d2s.jit.save(Net(), path, input_spec=ANY_ROWS)
+    return path.with_suffix(".d2s")
+
+
+@settings(max_examples=max(100, settings.default.max_examples))
+@given(draw=st.data())
+def test_whatever_was_changed_in_a_file_it_is_read_or_refused(written, draw):
+    data = written.read_bytes()
+    changed = written.with_name("changed.d2s")
+    changed.write_bytes(damaged(data, draw))
+    with contextlib.suppress(d2s.ArgumentError):
+        d2s.jit.load(changed)
+
+
+@settings(max_examples=max(100, settings.default.max_examples))
+@given(draw=st.data())
+def test_whatever_was_changed_in_a_description_it_is_read_or_refused(written, draw):
+    """The archive itself is sound, so that what is described in it is looked at."""
+    changed = written.with_name("changed.d2s")
+    with zipfile.ZipFile(written) as archive, zipfile.ZipFile(changed, "w") as other:
+        for name in archive.namelist():
+            data = archive.read(name)
+            other.writestr(name, damaged(data, draw) if name == "program.json" else data)
+    with contextlib.suppress(d2s.ArgumentError):
+        d2s.jit.load(changed)
 
 
 def tampered(path, change):

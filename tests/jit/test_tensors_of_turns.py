@@ -10,21 +10,7 @@ import pytest
 
 import d2s
 from d2s.errors import GradientError
-
-MODES = {"eager": lambda function: function, "static": d2s.to_static}
-both_modes = pytest.mark.parametrize("convert", MODES.values(), ids=MODES)
-
-
-def leaf(*values):
-    return d2s.to_tensor(list(values), stop_gradient=False)
-
-
-def recorder(log, name):
-    def hook(g):
-        log.append((name, g.tolist()))
-        return g * g + 1
-
-    return hook
+from tests.jit.both import both_modes, leaf, recorder
 
 
 @both_modes
