@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from d2s.core.interpreter import current_interpreter, state
+from d2s.core.interpreter import called_in_mode, current_interpreter, state
 from d2s.core.spec import TensorSpec, is_floating
 from d2s.eager.tape import Edge, InteriorNode, zeros
 from d2s.eager.tensor import Tensor
@@ -123,12 +123,7 @@ class PyLayer:
     def run_forward(cls, *args: Any, **kwargs: Any) -> tuple[PyLayerContext, Any]:
         """Run `forward` without grad mode; its context and its result."""
         context = PyLayerContext()
-        before = state.grad_enabled
-        try:
-            state.grad_enabled = False
-            return context, cls.forward(context, *args, **kwargs)
-        finally:
-            state.grad_enabled = before
+        return context, called_in_mode(False, cls.forward, context, *args, **kwargs)
 
     @classmethod
     def run_backward(

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from d2s.core.interpreter import TensorBase, current_interpreter, set_grad_mode, state
+from d2s.core.interpreter import TensorBase, called_in_mode, current_interpreter, state
 from d2s.eager.interpreter import EagerInterpreter
 from d2s.eager.tape import Edge, InteriorNode, OpNode
 from d2s.eager.tensor import Tensor
@@ -156,13 +156,12 @@ class RecomputeNode(InteriorNode):
     def _run(self) -> tuple[list[Tensor], int]:
         """The outputs of another run, and the number that its nodes begin after."""
         start = InteriorNode([], []).sequence
-        before, now = set_grad_mode(True), random.get_rng_state()
+        now = random.get_rng_state()
         try:
             if self.numbers is not None:
                 random.set_rng_state(self.numbers)
-            result = self.function(*self.args, **self.kwargs)
+            result = called_in_mode(True, self.function, *self.args, **self.kwargs)
         finally:
-            set_grad_mode(before)
             if self.numbers is not None:
                 random.set_rng_state(now)
         outputs = [

@@ -37,6 +37,11 @@ def as_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     return array if wanted is None else array.astype(wanted, copy=False)
 
 
+def is_in_order(array: np.ndarray[Any, Any] | None) -> bool:
+    """True if results computed from `array` are contiguous: it is contiguous itself, or one number shown everywhere."""
+    return array is None or array.flags.c_contiguous or not any(array.strides)
+
+
 def _plain(data: Any) -> Any:
     """Nested sequences with tensors in them as nested sequences of arrays."""
     if isinstance(data, list | tuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -175,6 +176,17 @@ class Op:
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         return _op_by_name, (self.name,)
+
+
+def filled(pattern: str, inputs: Sequence[str], typed: Callable[[int], str]) -> str:
+    """What `Op.expression` gave, with the inputs; `typed` names a number in the dtype of the first of them."""
+    numbers = {name: typed(number) for name, number in TEMPLATE_NUMBERS.items() if f"{{{name}}}" in pattern}
+    return pattern.format(*inputs, **numbers)
+
+
+def is_one_call(pattern: str) -> bool:
+    """True for ``np.name(...)``, to which ``out=`` can be added."""
+    return re.fullmatch(r"np\.\w+\([^()]*\)", pattern) is not None
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ class Case:
         Positions of the Tensors that it keeps in place of these.
     reads_out : bool
         True if the rules read the result.
+    unread : list of int
+        What a node notes of the version of each input that it does not keep.
     without : tuple of int
         Positions of inputs that want a gradient and get none: there is no rule.
     specs : tuple of TensorSpec
@@ -38,7 +40,9 @@ class Case:
         True if an output can carry a gradient, and an input wants one.
     """
 
-    __slots__ = ("_straight", "carries", "inputs", "reads_out", "saved", "specs", "unread", "wanted", "without")
+    __slots__ = (
+        "_seen", "_straight", "carries", "inputs", "reads_out", "saved", "specs", "unread", "wanted", "without",
+    )
 
     def __init__(self, op: Op, args: Sequence[Any], edges: Sequence[Any], parts: Sequence[Any]) -> None:
         self.wanted = tuple([edge is not None and op.differentiates(index) for index, edge in enumerate(edges)])
@@ -51,8 +55,9 @@ class Case:
         self.unread = [-1] * len(self.inputs)
         self.specs = tuple(map(spec_of, parts))
         self.carries = True in self.wanted and any(is_floating(spec.dtype) for spec in self.specs)
-        # By which gradients are wanted: the rules as straight code, None if there is none, or the number of times
-        # that they have been wanted.
+        # Which gradients have been wanted, and for those that were wanted again the rules as straight code; None if
+        # there is none.
+        self._seen: set[tuple[bool, ...]] = set()
         self._straight: dict[tuple[bool, ...], Straight | None] = {}
 
     def straight(
@@ -60,23 +65,21 @@ class Case:
         out: Any,
     ) -> Straight | None:
         """The gradient rules as straight code; None where there is none, and the first time."""
-        found = self._straight.get(needs, self)
-        if found is self:
-            # What comes once only is not worth writing.
-            self._straight[needs] = _not_yet
-            return None
-        if found is _not_yet:
+        found = self._straight.get(needs)
+        if found is None:
+            if needs in self._straight:
+                return None
+            if needs not in self._seen:
+                # What comes once only is not worth writing.
+                self._seen.add(needs)
+                return None
             found = self._straight[needs] = written(op, attrs, needs, grads, inputs, out)
         if found is not None:
             for grad, spec in zip(grads, self.specs, strict=True):
                 if grad.data.dtype is not spec.dtype and grad.data.dtype != spec.dtype:
                     # A hook has given another.
                     return None
-        return found  # type: ignore[return-value]
-
-
-def _not_yet(*arrays: Any) -> tuple[Any, ...]:
-    raise NotImplementedError
+        return found
 
 
 def case_of(

@@ -7,7 +7,6 @@ order, without a Tensor in between.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import CodeType
@@ -16,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from d2s.core import interpreter
+from d2s.core.arrays import is_in_order
 from d2s.core.interpreter import Interpreter, TensorBase, default_interpreter, use_interpreter
-from d2s.core.op import Op
+from d2s.core.op import Op, filled, is_one_call
 from d2s.core.spec import TensorSpec, spec_of
 from d2s.ops.reduction import unbroadcast
 
@@ -149,15 +149,16 @@ def written(
         # A rule of the user may do something else tomorrow.
         return None
     try:
-        return _written(op, attrs, needs, grads, inputs, out)
+        writer = _noted(op, attrs, needs, grads, inputs, out)
     except Exception:
         # It asks for values, or fails: as ops it says so itself.
         return None
+    return writer.function()
 
 
-def _written(
+def _noted(
     op: Op, attrs: dict[str, Any], needs: tuple[bool, ...], grads: Sequence[Any], inputs: Sequence[Any], out: Any
-) -> Straight:
+) -> _Writer:
     notes = _Notes()
 
     def own(array: Any) -> Any:
@@ -174,7 +175,7 @@ def _written(
         found = op.gradients(g[0] if len(g) == 1 else g, own_out, own_inputs, attrs, needs)
         for grad, value in zip(found, inputs, strict=True):
             results.append(None if grad is None else notes.numbers[id(unbroadcast(grad, tuple(value.shape)))])
-    return _Writer(notes, count, results).function()
+    return _Writer(notes, count, results)
 
 
 class _Writer:
@@ -203,8 +204,7 @@ class _Writer:
 
         def chosen(*arrays: np.ndarray[Any, Any]) -> tuple[Any, ...]:
             # A new array would lie in memory as its operands do.
-            in_order = all(array.flags.c_contiguous for array in arrays)
-            return in_place(*arrays) if in_order else plain(*arrays)
+            return in_place(*arrays) if all(map(is_in_order, arrays)) else plain(*arrays)
 
         return chosen
 
@@ -255,10 +255,9 @@ class _Writer:
             f"v{operand}" if type(operand) is int else self._bound(operand.value) for operand in step.operands
         ]
         pattern = step.op.expression(step.specs, step.attrs)
-        if pattern is not None and buffer is None:
-            return pattern.format(*operands)
-        if pattern is not None and re.fullmatch(r"np\.\w+\([^()]*\)", pattern):
-            return f"{pattern.format(*operands)[:-1]}, out=v{buffer})"
+        if pattern is not None and (buffer is None or is_one_call(pattern)):
+            text = filled(pattern, operands, lambda number: self._bound(np.asarray(number, step.specs[0].dtype)))
+            return text if buffer is None else f"{text[:-1]}, out=v{buffer})"
         operands += [f"{name}={self._bound(value)}" for name, value in step.attrs.items()]
         if buffer is not None:
             operands.append(f"out=v{buffer}")

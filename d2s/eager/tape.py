@@ -296,24 +296,10 @@ class OpNode(InteriorNode):
         super().check_usable()
         if self.written is not None:
             self._refuse(self.written)
-        for value, version in zip(self.inputs, self.versions, strict=True):
-            if version >= 0 and value.version != version:
-                self._refuse(value)
-
-    def visit(self, walk: Walk, grads: list[Tensor | None]) -> None:
-        case = self.case
-        if case is None or not walk.is_plain or not walk.needs_all or self.hooks is not None or len(grads) > 1:
-            super().visit(walk, grads)
-            return
-        # The common case: the same, with fewer calls.
-        if self.released or self.written is not None:
-            self.check_usable()
         inputs, versions = self.inputs, self.versions
-        for index in case.saved:
-            if inputs[index].version != versions[index]:
+        for index in range(len(inputs)) if self.case is None else self.case.saved:
+            if versions[index] >= 0 and inputs[index].version != versions[index]:
                 self._refuse(inputs[index])
-        self.propagate(walk, grads)
-        walk.all_arrived(self)
 
     def _refuse(self, value: Any) -> None:
         raise GradientError(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core import interpreter
-from d2s.core.interpreter import TensorBase, set_grad_mode, state
+from d2s.core.interpreter import GradModeBlock, TensorBase, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.eager.tape import InteriorNode, Node, OpNode
 from d2s.errors import DTypeError, GradientError, LeafError, ShapeError
@@ -187,9 +187,7 @@ def write_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
     if tensor._sharing is None:
         set_data(tensor, data)
         return
-    before = state.grad_enabled
-    try:
-        state.grad_enabled = False
+    with GradModeBlock(False):
         while (shared := tensor._sharing) is not None and shared.view is not None:
             data = shared.view.into_parent(interpreter.wrap(data)).data
             tensor = shared.view.parent
@@ -198,8 +196,6 @@ def write_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
         else:
             for peer in _alive(shared.peers):
                 set_data(peer, data)
-    finally:
-        state.grad_enabled = before
 
 
 def fitted(tensor: Tensor, value: Tensor) -> Tensor:
@@ -264,24 +260,24 @@ def _rebind(tensor: Tensor, value: Tensor) -> None:
 
 def become(
     tensor: Tensor, data: np.ndarray[Any, Any], node: InteriorNode | None, index: int, stop_gradient: bool,
-    data_only: bool,
+    data_only: bool = False,
 ) -> None:
-    """Make `tensor`, and its views, name another value, written in place by a run that knows who reads the old one."""
+    """Make `tensor`, and its views, name another value, written in place by a run that knows who reads the old one.
+
+    With `data_only` the views keep their history.
+    """
     _replace(tensor, data)
     tensor._node, tensor._index = node, index
     if tensor._stop_gradient is not stop_gradient:
         tensor._set_stop_gradient(stop_gradient)
     if tensor._sharing is not None:
-        before = set_grad_mode(True)
-        try:
+        with GradModeBlock(True):
             for view in _alive(tensor._sharing.views):
                 if data_only:
                     set_data(view, _view_of(view).of_parent().data)
                 else:
                     made = _view_of(view).of_parent()
-                    become(view, made.data, made._node, made._index, made._stop_gradient, False)
-        finally:
-            set_grad_mode(before)
+                    become(view, made.data, made._node, made._index, made._stop_gradient)
 
 
 def _refresh(tensor: Tensor) -> None:

@@ -259,7 +259,7 @@ def obstacle(tensor: Tensor) -> GradientError | None:
     walk, edge = Walk(), tensor.edge()
     if edge is None:
         return None
-    nodes = walk._explore([walk.resolved(edge)])
+    nodes, _ = walk._begin([(edge, tensor)])
     try:
         for node in reversed(nodes):
             node.check_usable()

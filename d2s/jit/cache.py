@@ -55,8 +55,6 @@ class ProgramCache:
     """
 
     def __init__(self) -> None:
-        # Which trace each Program is from, counted from 1.
-        self._numbers: weakref.WeakKeyDictionary[ConcreteProgram, int] = weakref.WeakKeyDictionary()
         # Replaced as a whole, so that threads may look while others change it.
         self._programs: tuple[ConcreteProgram | EagerCall, ...] = ()
         self._changing = new_lock()
@@ -101,11 +99,11 @@ class ProgramCache:
 
     def add(self, program: ConcreteProgram | EagerCall, why: str) -> None:
         """Enter a Program, or what stands in for it, and why it was traced."""
-        self._put_first(program)
         self.traces += 1
         if isinstance(program, ConcreteProgram):
             self._last = program
-            self._numbers[program] = self.traces
+            program.number = self.traces
+        self._put_first(program)
         self._reasons.append(why)
 
     def note_retrace(self, args: dict[str, Any]) -> str:
@@ -142,8 +140,7 @@ class ProgramCache:
 
     def numbered(self) -> list[tuple[int, ConcreteProgram]]:
         """All Programs in the order of their traces, each with the number of its trace."""
-        programs = self.concrete_programs()
-        return sorted(((self._numbers[program], program) for program in programs), key=lambda pair: pair[0])
+        return sorted(((program.number, program) for program in self.concrete_programs()), key=lambda pair: pair[0])
 
     def concrete_programs(self) -> list[ConcreteProgram]:
         """All Programs."""
@@ -189,14 +186,10 @@ class Caches:
         """The cache for one function, made on demand."""
         return self._by_function.setdefault(function, ProgramCache())
 
-    def __d2s_copied__(self, owner: Any, copied: Any) -> Caches:
+    def _none(self, *copying: Any) -> Caches:
         return Caches()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Caches:
-        return Caches()
-
-    def __copy__(self) -> Caches:
-        return Caches()
+    __copy__ = __deepcopy__ = __d2s_copied__ = _none
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Caches, ()

@@ -24,6 +24,8 @@ class ConcreteProgram:
     main_program : Program
     inputs, outputs, parameters : list
         What the Program reads and returns.
+    number : int
+        Of its trace among those of the function, counted from 1; 0 until a cache holds it.
     """
 
     def __init__(self, traced: Traced, grad_mode: bool) -> None:
@@ -34,6 +36,7 @@ class ConcreteProgram:
         self._check = traced.guards.live_check(grad_mode)
         self._check_structure = traced.guards.structural_check()
         self._structure_version = -1
+        self.number = 0
 
     def __repr__(self) -> str:
         program = self.main_program

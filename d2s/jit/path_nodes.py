@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 _keys = itertools.count()
 
 
+def next_place(met: dict[int, int], number: int) -> tuple[int, int]:
+    """The place `number` where turns make Tensors, and how often the run had come to it; `met` takes note."""
+    times = met.get(number, 0)
+    met[number] = times + 1
+    return number, times
+
+
 class Storage:
     """Values that one write in place changes together: a tensor and its views.
 

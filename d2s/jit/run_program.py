@@ -16,6 +16,7 @@ from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import become, set_data
 from d2s.errors import AnomalyError, ExecutionError, GradientError
+from d2s.jit.path_nodes import next_place
 from d2s.static.executor import Compiled
 from d2s.static.failures import in_the_users_terms
 from d2s.static.numeric_errors import SILENT, outside
@@ -52,7 +53,7 @@ class Run:
             if data_only:
                 set_data(tensor, np.asarray(data))
             else:
-                become(tensor, np.asarray(data), None, 0, True, data_only)
+                become(tensor, np.asarray(data), None, 0, True)
             _name(new, tensor)
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
@@ -148,9 +149,7 @@ class CallNode(InteriorNode):
         array = np.asarray(data)
         if number is None or stop_gradient or (hooks is not None and hooks.stop_gradient):
             return _noted(hooks, Tensor(array))
-        self.given += 1
-        self.specs[number] = spec_of(array)  # type: ignore[index]
-        self._take_hooks(number, hooks)
+        self._old_output(number, array, hooks)
         if known is None:
             tensor = _noted(hooks, Tensor(array, False, self, number))
         else:
@@ -174,8 +173,7 @@ class CallNode(InteriorNode):
 
     def turn_tensor(self, data: Any, number: int, hooks: Any) -> Any:
         """The Tensor object of a value of a turn, which may be unbound: one more output of the run."""
-        place = number, self.met.get(number, 0)
-        self.met[number] = place[1] + 1
+        place = next_place(self.met, number)
         if data is None:
             return MISSING
         known = _known(hooks)
@@ -189,7 +187,15 @@ class CallNode(InteriorNode):
         self.made[index] = weakref.ref(tensor)
         return tensor
 
+    def _old_output(self, number: int, array: Any, hooks: Any) -> int:
+        """An output that the Program has become a Tensor."""
+        self.given += 1
+        self.specs[number] = spec_of(array)  # type: ignore[index]
+        self._take_hooks(number, hooks)
+        return number
+
     def _new_output(self, place: tuple[int, int], array: Any, hooks: Any) -> int:
+        """One more output: of a turn."""
         index = self.turns[place] = len(self.specs)
         self.specs.append(spec_of(array))  # type: ignore[attr-defined]
         self._take_hooks(index, hooks)
@@ -199,9 +205,7 @@ class CallNode(InteriorNode):
         self, data: Any, old: Any, new: Any, number: int | None, turn: int | None, stop_gradient: bool, data_only: bool,
     ) -> None:
         """Let the Tensor of a value, if there is one, be a version written in place, with the history of that."""
-        if turn is not None:
-            place = turn, self.met.get(turn, 0)
-            self.met[turn] = place[1] + 1
+        place = None if turn is None else next_place(self.met, turn)
         tensor = _known(old)
         if tensor is None:
             return
@@ -212,14 +216,11 @@ class CallNode(InteriorNode):
         elif stop_gradient or (isinstance(new, HookList) and new.stop_gradient):  # type: ignore[attr-defined]
             become(tensor, array, None, 0, True, data_only)
         else:
-            if turn is not None:
+            if place is not None:
                 index = self._new_output(place, array, new)
             else:
                 assert number is not None
-                index = number
-                self.given += 1
-                self.specs[number] = spec_of(array)  # type: ignore[index]
-                self._take_hooks(number, new)
+                index = self._old_output(number, array, new)
             if tensor._node is not None:
                 # `.grad` goes on showing what is kept of the version that is replaced.
                 tensor._node.show_retained(tensor._index, self, index)

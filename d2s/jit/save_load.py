@@ -116,7 +116,7 @@ def load(path: str | os.PathLike[str]) -> LoadedLayer:
                         f"{name} has the format {described['format']!r}, expected {FORMAT!r}", kind="A02")
                 arrays = [_read_array(archive, number) for number in range(described["arrays"])]
             return LoadedLayer(described, Reader(arrays))
-        except ArgumentError:
+        except (ArgumentError, MemoryError):
             raise
         except Exception as error:
             # Whatever it is, it comes from what the file says.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.hooks import HookList
-from d2s.core.interpreter import set_grad_mode
+from d2s.core.interpreter import called_in_mode
 from d2s.eager.tape import next_in_sequence
 from d2s.eager.tensor import Tensor
 from d2s.eager.walk import Walk, add_tensor
@@ -46,12 +46,7 @@ class StepRun(CallNode):
     may_unfold = False
     # The same for all of them, from the beginning.
     released = True
-    saved = ()
     tape = None
-    reached = None
-    # No turn of a loop makes Tensors in one.
-    turns: dict[tuple[int, int], int] = {}  # noqa: RUF012
-    is_hooked_in_turns = False
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any], edges: list[Any]) -> None:
         # Written out: the smallest steps take no longer than a few calls.
@@ -82,19 +77,10 @@ class StepRun(CallNode):
         if leaf.hooks is None and leaf.reduce_hooks is None:
             add_tensor(leaf, tensor)
         else:
-            outside(_without_grad, Walk().complete, leaf, tensor)
+            outside(called_in_mode, False, Walk().complete, leaf, tensor)
 
     def hooked(self, grad: Any, point: Any) -> Any:
         """The gradient of a value after its hooks."""
         if grad is None or not isinstance(point, HookList) or not point:
             return grad
-        return outside(_without_grad, Walk().hooked, point, Tensor(np.asarray(grad))).data
-
-
-def _without_grad(function: Any, *args: Any) -> Any:
-    """Call `function` as the walk calls hooks: with grad mode off."""
-    before = set_grad_mode(False)
-    try:
-        return function(*args)
-    finally:
-        set_grad_mode(before)
+        return outside(called_in_mode, False, Walk().hooked, point, Tensor(np.asarray(grad))).data

@@ -22,7 +22,7 @@ from d2s.core.hooks import HookList
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import is_floating, spec_of
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
-from d2s.jit.path_nodes import PathNode, Place, Step, Storage
+from d2s.jit.path_nodes import PathNode, Place, Step, Storage, next_place
 from d2s.static.program import Block, Operator, Value, Write, map_values
 from d2s.static.storage import shares_storage
 
@@ -71,7 +71,7 @@ class Tape:
 
     def note_write(self, number: int) -> None:
         """Take note that the caller writes to the Tensor of an output."""
-        found = self._outputs[number] if number < len(self._outputs) else None
+        found = self._output(number)
         if found is not None:
             found[1].written()
 
@@ -97,8 +97,12 @@ class Tape:
 
     def edge(self, number: int) -> Edge | None:
         """Where the gradient of an output goes."""
-        found = self._outputs[number] if number < len(self._outputs) else None
+        found = self._output(number)
         return None if found is None else found[0]
+
+    def _output(self, number: int) -> tuple[Edge | None, Storage] | None:
+        """What is known of an output, if the run has come to it."""
+        return self._outputs[number] if number < len(self._outputs) else None
 
     def _release(self, visited: frozenset[Operator], reached: Iterable[int]) -> None:
         """Mark what a compiled backward from the outputs `reached` has used up."""
@@ -272,9 +276,7 @@ class _Path:
     def _materialise(self, operator: Operator) -> None:
         number = self.call.compiled.turn_tensors.get(operator.outputs[0])
         if number is not None:
-            place = number, self._met.get(number, 0)
-            self._met[number] = place[1] + 1
-            index = self.call.turns.get(place)
+            index = self.call.turns.get(next_place(self._met, number))
             if index is not None:
                 self._turns[index] = self._place(operator.inputs[0])
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from d2s.core.interpreter import set_grad_mode, use_interpreter
+from d2s.core.interpreter import GradModeBlock, use_interpreter
 from d2s.ops.creation import zeros
 from d2s.ops.reduction import unbroadcast, unbroadcast_like
 from d2s.static.aliases import Alias, Aliases, Question
@@ -221,22 +221,18 @@ class Backward:
 
     def run(self, reached: Sequence[int]) -> None:
         grads: Gradients = {}
-        before = set_grad_mode(False)
-        try:
-            with use_interpreter(self.record):
-                seeds = []
-                for number in reached:
-                    output = self.forward.outputs[number]
-                    seed = self.record.new_value(f"{output.name}@GRAD", output.spec)
-                    seeds.append(seed)
-                self.record.program.block.inputs = tuple(seeds)
-                for number, seed in zip(reached, seeds, strict=True):
-                    value = self.forward.outputs[number]
-                    self.seeds.setdefault(self.homes[value], []).append((value, Gradient(seed)))
-                self.block(self.forward.block, grads)
-                self.finish_unused()
-        finally:
-            set_grad_mode(before)
+        with GradModeBlock(False), use_interpreter(self.record):
+            seeds = []
+            for number in reached:
+                output = self.forward.outputs[number]
+                seed = self.record.new_value(f"{output.name}@GRAD", output.spec)
+                seeds.append(seed)
+            self.record.program.block.inputs = tuple(seeds)
+            for number, seed in zip(reached, seeds, strict=True):
+                value = self.forward.outputs[number]
+                self.seeds.setdefault(self.homes[value], []).append((value, Gradient(seed)))
+            self.block(self.forward.block, grads)
+            self.finish_unused()
 
     def finish_unused(self) -> None:
         """Edges to which nothing here contributes are finished before all others."""

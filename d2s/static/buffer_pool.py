@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import is_in_order
 from d2s.static.passes.buffers import BufferPlan
 
 Buffers = Sequence["np.ndarray[Any, Any] | None"]
@@ -23,11 +24,6 @@ def _references(buffers: Buffers) -> list[int]:
 
 # What `_references` gives for an array that only the set holds; measured, as it differs between Pythons.
 _UNSHARED = _references((np.empty(1),))[0]
-
-
-def is_in_order(array: np.ndarray[Any, Any] | None) -> bool:
-    """True if results computed from `array` are contiguous: it is contiguous itself, or one number shown everywhere."""
-    return array is None or array.flags.c_contiguous or not any(array.strides)
 
 
 class BufferPool:

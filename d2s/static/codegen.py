@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.op import TEMPLATE_NUMBERS, Op
-from d2s.static.buffer_pool import BufferPool, is_in_order
+from d2s.core.arrays import is_in_order
+from d2s.core.op import Op, filled, is_one_call
+from d2s.static.buffer_pool import BufferPool
 from d2s.static.passes.buffers import BufferPlan, plan_buffers, size_of
 from d2s.static.program import Block, Operator, Value, values_in, walk_operators
 from d2s.static.runtime import RUNTIME
@@ -298,9 +299,8 @@ class FunctionWriter:
         inputs = [self.name(value) for value in operator.inputs]
         buffer = self.plan.buffers.get(operator.outputs[0])
         pattern = _pattern(op, operator)
-        if pattern is not None and (buffer is None or (operator not in self.plan.scratch and _is_one_call(pattern))):
-            numbers = [(name, number) for name, number in TEMPLATE_NUMBERS.items() if f"{{{name}}}" in pattern]
-            text = pattern.format(*inputs, **{name: self.typed(number, operator) for name, number in numbers})
+        if pattern is not None and (buffer is None or (operator not in self.plan.scratch and is_one_call(pattern))):
+            text = filled(pattern, inputs, lambda number: self.typed(number, operator))
             return text if buffer is None else f"{text[:-1]}, out={self.buffers[buffer]})"
         arguments = [*inputs, *(f"{name}={self.expression(value)}" for name, value in operator.attrs.items())]
         if buffer is not None:
@@ -383,11 +383,6 @@ def _own_sums(block: Block) -> frozenset[int]:
 def _is_large(value: Value) -> bool:
     """True for arrays on which memory costs more than a look at it."""
     return value.spec is not None and value.spec.is_static and size_of(value.spec) >= 1 << 12
-
-
-def _is_one_call(pattern: str) -> bool:
-    """True for ``np.name(...)``, to which ``out=`` can be added."""
-    return re.fullmatch(r"np\.\w+\([^()]*\)", pattern) is not None
 
 
 def _are_one_line(accumulate: Operator, arrived: Operator) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from d2s.core.interpreter import set_grad_mode, use_interpreter
+from d2s.core.interpreter import GradModeBlock, use_interpreter
 from d2s.errors import GradientError, ProgramError, ShapeError, user_location
 from d2s.ops.creation import ones_like
 from d2s.static.backward import Backward
@@ -138,18 +138,14 @@ class _GradientsInPlace(Backward):
     def derive(self, targets: Sequence[Variable], seeds: Sequence[Variable | None]) -> dict[Value, Variable]:
         """Record the gradients; those of the requested values."""
         recorder, grads = self.record, dict[Value, Gradient]()
-        before = set_grad_mode(True)
-        try:
-            with use_interpreter(recorder):
-                for target, seed in zip(targets, seeds, strict=True):
-                    given = ones_like(target) if seed is None else seed
-                    self.accumulate(grads, target.value, Gradient(recorder.value_of(given)))
-                self.block(self.forward.block, grads)
-                for value in self.requested:
-                    if value in grads:
-                        self.finish_input(value, grads.pop(value))
-        finally:
-            set_grad_mode(before)
+        with GradModeBlock(True), use_interpreter(recorder):
+            for target, seed in zip(targets, seeds, strict=True):
+                given = ones_like(target) if seed is None else seed
+                self.accumulate(grads, target.value, Gradient(recorder.value_of(given)))
+            self.block(self.forward.block, grads)
+            for value in self.requested:
+                if value in grads:
+                    self.finish_input(value, grads.pop(value))
         recorder.gradients.update((f"{value.name}@GRAD", gradient.value) for value, gradient in self.found.items())
         return self.found
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from d2s.core.hooks import HookList
 from d2s.core.interpreter import (
+    GradModeBlock,
     TensorBase,
     current_interpreter,
     default_interpreter,
-    set_grad_mode,
     unwrap,
     use_interpreter,
     wrap,
@@ -181,13 +181,9 @@ class _Plan:
 
     def __call__(self, arrays: list[Any]) -> tuple[Any, ...]:
         run = _GraphRun(self._tensors)
-        before = set_grad_mode(False)
-        try:
-            # Python functions and hooks called on the way compute at once, also while a Program is being built.
-            with use_interpreter(default_interpreter()), np.errstate(all="ignore"):
-                found: tuple[Any, ...] = called(self._function, run, run, *arrays)
-        finally:
-            set_grad_mode(before)
+        # Python functions and hooks called on the way compute at once, also while a Program is being built.
+        with GradModeBlock(False), use_interpreter(default_interpreter()), np.errstate(all="ignore"):
+            found: tuple[Any, ...] = called(self._function, run, run, *arrays)
         return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 import d2s
 from d2s.core.interpreter import bind
 from d2s.core.op import OP_TABLE, Op, define_op
-from d2s.eager import cases
+from d2s.eager import cases, straight
 from d2s.eager.straight import exactly
 from tests.ops.strategies import REGISTRY, inputs_of
 
@@ -24,7 +23,7 @@ DIFFERENTIABLE = [op for name, op in sorted(OP_TABLE.items()) if name in REGISTR
 @pytest.fixture(autouse=True)
 def from_the_start(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is known, and small arrays are written over too."""
-    monkeypatch.setattr(sys.modules["d2s.eager.straight"], "_LARGE", 1)
+    monkeypatch.setattr(straight, "_LARGE", 1)
     cases._known.clear()
     yield
     cases._known.clear()
@@ -81,6 +80,43 @@ def test_most_rules_become_straight_code() -> None:
         d2s.nn.functional.conv2d(y.reshape([1, 1, 2, 2]), d2s.ones([1, 1, 2, 2])).sum().backward()
     assert None not in known_functions()
     assert len(known_functions()) >= 7
+
+
+@pytest.mark.parametrize("f", [d2s.nn.functional.sigmoid, d2s.nn.functional.relu, d2s.rsqrt, d2s.nn.functional.silu])
+def test_rules_with_numbers_in_their_templates(f: Any) -> None:
+    """As in 1 / (1 + exp(-x)): the numbers have the dtype of the first input."""
+    x = d2s.to_tensor(np.linspace(0.1, 1, 6, dtype="float32"), stop_gradient=False)
+    grads = []
+    for _ in range(3):
+        x.clear_grad(False)
+        f(x * 2).sum().backward()
+        assert x.grad is not None
+        grads.append(x.grad.data.tobytes())
+    assert known_functions()
+    assert None not in known_functions()
+    assert len(set(grads)) == 1
+
+
+def test_one_number_shown_everywhere_is_written_over_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gradient of a sum takes no memory; what is computed from it lies in order."""
+    calls = []
+    compiled = straight._Writer._compiled
+
+    def watched(self: Any, lines: list[str]) -> Any:
+        function, is_in_place = compiled(self, lines), any("out=" in line for line in lines)
+
+        def called(*arrays: Any) -> Any:
+            calls.append(is_in_place)
+            return function(*arrays)
+
+        return called
+
+    monkeypatch.setattr(straight._Writer, "_compiled", watched)
+    x = d2s.to_tensor(np.linspace(0.1, 1, 6, dtype="float32"), stop_gradient=False)
+    for _ in range(3):
+        d2s.tanh(x).sum().backward()
+    # Of `tanh`, in the second backward and in the third.
+    assert calls.count(True) == 2
 
 
 def test_equal_arguments_are_not_mixed_up() -> None:
