@@ -53,7 +53,7 @@ def summary(net: Layer, input_size: Any = None, dtypes: Any = None, input: Any =
             raise ArgumentError(f"summary got {len(specs)} inputs but {len(several)} dtypes")
         inputs = [_zeros(spec, dtype) for spec, dtype in zip(specs, several, strict=True)]
     else:
-        raise DTypeError("summary needs an input_size, or an input")
+        raise ArgumentError("summary needs an input_size, or an input")
     shapes = _shapes_of(net, inputs)
     rows = [
         [name, type(part).__name__, shapes.get(id(part), "not called"), f"{own:,}"]

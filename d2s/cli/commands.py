@@ -16,11 +16,12 @@ from d2s.catalogue import KINDS, find
 from d2s.cli.doctor import examine
 from d2s.cli.explaining import explanation
 from d2s.cli.mistakes import DIFFERENT, DONE, FAILED, Mistake
-from d2s.cli.targets import calls_of, inputs_of, static_of, target_of
+from d2s.cli.targets import calls_of, in_full, inputs_of, static_of, target_of
 from d2s.drawing.table import table
 from d2s.errors import DTypeError
 from d2s.playground.server import Playground
 from d2s.testing import ModesDiffer, WrongGradient
+from d2s.testing.arguments import Arguments
 from d2s.testing.comparing import Tolerance, shown
 from d2s.testing.gradients import Settings, compare_gradients
 from d2s.testing.observing import CALLS_BACKWARD, Observation
@@ -60,7 +61,8 @@ def graph(options: argparse.Namespace) -> int:
         raise Mistake(f"{options.output}: a picture is .svg, .html, .mmd or .dot, and .txt the text")
     target = target_of(options.target, to_call=True)
     static = static_of(target)
-    program = static.get_concrete_program(*inputs_of(target, options.input)).main_program
+    given = in_full(target, inputs_of(target, options.input))
+    program = given.call(static.get_concrete_program).main_program
     picture = program.picture(backward=not options.no_backward)
     make = {"svg": picture.svg, "html": picture.html, "mmd": picture.mermaid, "dot": picture.dot}.get(suffix)
     text = make() if make is not None else f"{picture.text}\n"
@@ -70,9 +72,9 @@ def graph(options: argparse.Namespace) -> int:
 def check(options: argparse.Namespace) -> int:
     """Both modes compared."""
     target = target_of(options.target, to_call=True)
-    inputs = inputs_of(target, options.input)
+    given = inputs_of(target, options.input)
     try:
-        seen = compare(target, inputs, Tolerance(options.rtol, options.atol), calls=options.calls)
+        seen = compare(target, given, Tolerance(options.rtol, options.atol), calls=options.calls)
     except ModesDiffer as error:
         print(error)
         return FAILED if error.difference.is_refusal else DIFFERENT
@@ -84,20 +86,20 @@ def check(options: argparse.Namespace) -> int:
     print("".join(f"  {line}\n" for line in _what_was_compared(seen[failing[0] - 1 if failing else -1])), end="")
     if failing:
         return FAILED
-    return _check_gradients(target, inputs, seen[-1]) if options.gradients else DONE
+    return _check_gradients(target, given, seen[-1]) if options.gradients else DONE
 
 
 def _calls(numbers: list[int], of: int) -> str:
     return "every call" if len(numbers) == of else f"call {', '.join(map(str, numbers))} of {of}"
 
 
-def _check_gradients(target: Any, inputs: tuple[Any, ...], seen: Observation) -> int:
+def _check_gradients(target: Any, given: Arguments, seen: Observation) -> int:
     """Gradients compared with differences; hooks may change gradients, so what they return is left aside."""
     if CALLS_BACKWARD in seen.left_out:
         raise Mistake(f"--gradients: {CALLS_BACKWARD}, so what it returns cannot be differentiated")
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            changes = compare_gradients(target, inputs, Settings(), 1, ("eager", "static"), hooks=False)
+            changes = compare_gradients(target, given, Settings(), 1, ("eager", "static"), hooks=False)
     except WrongGradient as error:
         print(error)
         return DIFFERENT
@@ -127,7 +129,8 @@ def _what_was_compared(seen: Observation) -> Iterator[str]:
 def explain(options: argparse.Namespace) -> int:
     """What was done to a function."""
     target = target_of(options.target, to_call=True)
-    return _write(explanation(static_of(target), calls_of(target, options.input), options.calls, options.top), None)
+    calls = [in_full(target, given) for given in calls_of(target, options.input)]
+    return _write(explanation(static_of(target), calls, options.calls, options.top), None)
 
 
 def doctor(options: argparse.Namespace) -> int:

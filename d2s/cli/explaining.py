@@ -13,20 +13,21 @@ from d2s.jit import StaticFunction
 from d2s.jit.concrete import ConcreteProgram
 from d2s.profiler import Profiler
 from d2s.static.program import Program, Value
+from d2s.testing.arguments import Arguments
 from d2s.testing.observing import differentiate
 from d2s.transpiler.convert import JIT_PASSES, prepare
 from d2s.words import counted
 
 
-def explanation(static: StaticFunction, inputs: Sequence[tuple[Any, ...]], calls: int, top: int) -> str:
+def explanation(static: StaticFunction, inputs: Sequence[Arguments], calls: int, top: int) -> str:
     """
     The whole account, as text; the function is called, with backward.
 
     Parameters
     ----------
     static : StaticFunction
-    inputs : sequence of tuple
-        The arguments of one call after another: what they have not in common may need traces of its own.
+    inputs : sequence of Arguments
+        Those of one call after another: what they have not in common may need traces of its own.
     calls : int
         How many calls with each of them are timed.
     top : int
@@ -39,7 +40,7 @@ def explanation(static: StaticFunction, inputs: Sequence[tuple[Any, ...]], calls
         with Profiler() as profiler:
             for given in inputs:
                 for _ in range(calls):
-                    differentiate(static(*given))
+                    differentiate(given.call(static))
                     profiler.step()
     took = ", ".join(f"{1e3 * each:.1f}" for each in seconds)
     parts = [
@@ -55,15 +56,15 @@ def explanation(static: StaticFunction, inputs: Sequence[tuple[Any, ...]], calls
     return "\n".join(f"{title}\n" + "".join(f"  {line}".rstrip() + "\n" for line in lines) for title, lines in parts)
 
 
-def _first_calls(static: StaticFunction, inputs: Sequence[tuple[Any, ...]], seconds: list[float]) -> list[str]:
+def _first_calls(static: StaticFunction, inputs: Sequence[Arguments], seconds: list[float]) -> list[str]:
     """Each call once, not profiled: why there was no backward; `seconds` gets how long each trace took."""
     left_out: dict[str, None] = {}
     for given in inputs:
         before, begin = static.program_cache.traces, time.perf_counter()
-        static.get_concrete_program(*given)
+        given.call(static.get_concrete_program)
         if static.program_cache.traces > before:
             seconds.append(time.perf_counter() - begin)
-        left_out |= dict.fromkeys(differentiate(static(*given)))
+        left_out |= dict.fromkeys(differentiate(given.call(static)))
     return list(left_out)
 
 

@@ -19,7 +19,7 @@ from d2s.playground.server import DEFAULT_SECONDS
 MOST_SECONDS = 86_400
 _TARGET = "file.py:function, file.py:Class.method, file.py:layer or package.module:function"
 _INPUT = ("an argument: a spec like 'float32[8,784]' for random numbers ('float32[8]!' stops gradients), or a Python "
-          "value like 0.5; 'name=...' for a certain parameter")
+          "value like 0.5; 'name=...' for a certain parameter; without a name, for the positional ones, then for '*'")
 
 _EXAMPLES = {
     "show": ["d2s show model.py:step", "d2s show model.py:step --html -o step.html"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -11,7 +12,6 @@ import math
 import os
 import re
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -26,7 +26,8 @@ from d2s.errors import D2SError
 from d2s.jit import StaticFunction, to_static
 from d2s.nn.layer import Layer
 from d2s.ops.random import seed
-from d2s.testing.reach import parameter_names
+from d2s.testing.arguments import Arguments, parameters_of
+from d2s.testing.observing import place_of_error
 
 _SPEC = re.compile(r"(?:(?P<name>[A-Za-z_]\w*)=)?(?P<dtype>[a-z]+\d*)\[(?P<sizes>[\d,\s]*)\](?P<stop>!?)")
 # An input is drawn in float64, and there are its gradients, the results and copies of all these.
@@ -108,16 +109,15 @@ def in_words(error: BaseException) -> str:
     """An error with the last line of the user's that it came through."""
     if isinstance(error, SyntaxError) or (isinstance(error, D2SError) and error.location is not None):
         return f"{type(error).__name__}: {error}"
-    last = None
-    for entry in traceback.extract_tb(error.__traceback__):
-        if "importlib" not in entry.filename and f"{Path(__file__).parent.parent}" not in entry.filename:
-            last = entry
-    place = f"\n  {last.filename}:{last.lineno}\n    {last.line}" if last is not None else ""
+    found = place_of_error(error)
+    place = f"\n{found.excerpt()}" if found is not None else ""
     return f"{type(error).__name__}: {error}{place}"
 
 
 def static_of(target: Any) -> StaticFunction:
-    """The static form of a target."""
+    """The static form of a target; of a partial, that of its function."""
+    while isinstance(target, functools.partial):
+        target = target.func
     found = target if isinstance(target, StaticFunction) else to_static(
         target.forward if isinstance(target, Layer) else target)
     if not isinstance(found, StaticFunction):
@@ -125,11 +125,19 @@ def static_of(target: Any) -> StaticFunction:
     return found
 
 
+def in_full(target: Any, given: Arguments) -> Arguments:
+    """The arguments with those that partials add: what the function of `static_of` gets."""
+    while isinstance(target, functools.partial):
+        given = Arguments((*target.args, *given.positional), {**target.keywords, **given.keyword})
+        target = target.func
+    return given
+
+
 # Between the inputs of one call and those of the next.
 NEXT = None
 
 
-def calls_of(target: Any, texts: Sequence[str | None]) -> list[tuple[Any, ...]]:
+def calls_of(target: Any, texts: Sequence[str | None]) -> list[Arguments]:
     """The arguments of several calls: `NEXT` stands between those of one and those of the next."""
     groups: list[list[str]] = [[]]
     for text in texts:
@@ -140,56 +148,73 @@ def calls_of(target: Any, texts: Sequence[str | None]) -> list[tuple[Any, ...]]:
     return [inputs_of(target, group) for group in groups]
 
 
-def inputs_of(target: Any, texts: Sequence[str]) -> tuple[Any, ...]:
+def inputs_of(target: Any, texts: Sequence[str]) -> Arguments:
     """
-    The arguments for a call, in their order.
+    The arguments for a call.
 
     Parameters
     ----------
     target : callable
     texts : list of str
         Each one ``float32[8,784]`` (random numbers; ``float32[8,784]!`` stops gradients), a Python value, or one of
-        these behind ``name=``.
+        these behind ``name=``.  Those without a name are for the positional parameters in their order, then for ``*``.
 
     Raises
     ------
     Mistake
-        If one cannot be read, or their number is wrong.
+        If one cannot be read, their number is wrong, or one parameter is given twice.
     """
     seed(0)
     generator = np.random.default_rng(0)
-    original = target.dygraph_function if isinstance(target, StaticFunction) else target
-    names = parameter_names(original, 10_000)
-    names = [name for name in names if not name.startswith("argument ")]
-    given: dict[str, Any] = {}
+    inputs = _Inputs(parameters_of(target.dygraph_function if isinstance(target, StaticFunction) else target))
     for text in texts:
-        name, value = _read(text, generator)
+        inputs.add(text, *_read(text, generator))
+    return inputs.arguments()
+
+
+class _Inputs:
+    """The inputs of one call, as they are given."""
+
+    def __init__(self, parameters: Sequence[inspect.Parameter]) -> None:
+        self._parameters = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        self._positional = [p for p in self._parameters if p.kind is not p.KEYWORD_ONLY]
+        kinds = {p.kind for p in parameters}
+        self._takes_more = inspect.Parameter.VAR_POSITIONAL in kinds
+        self._takes_names = inspect.Parameter.VAR_KEYWORD in kinds
+        self._given: dict[str, Any] = {}
+        self._more: list[Any] = []
+
+    def add(self, text: str, name: str | None, value: Any) -> None:
+        """One more input; without a name it is for the first positional parameter that has none."""
         if name is None:
-            name = next((free for free in names if free not in given), None)
+            name = next((p.name for p in self._positional if p.name not in self._given), None)
+            if name is None and self._takes_more:
+                self._more.append(value)
+                return
             if name is None:
-                raise Mistake(f"too many inputs: {text!r} has no parameter; they are {', '.join(names) or 'none'}")
-        elif name not in names:
-            raise Mistake(f"there is no parameter {name!r}; they are {', '.join(names) or 'none'}")
-        given[name] = value
-    return _in_order(original, names, given)
+                raise Mistake(f"too many inputs: {text!r} has no parameter; they are {self._in_words()}")
+        elif name in self._given:
+            raise Mistake(f"the parameter {name!r} is given twice, the second time by {text!r}")
+        elif not self._takes_names and name not in (p.name for p in self._parameters):
+            raise Mistake(f"there is no parameter {name!r}; they are {self._in_words()}")
+        self._given[name] = value
 
+    def arguments(self) -> Arguments:
+        """The arguments of the call: defaults stand in for positional parameters before one that is given."""
+        for parameter in self._parameters:
+            if parameter.name not in self._given and parameter.default is inspect.Parameter.empty:
+                raise Mistake(
+                    f"no input for {parameter.name!r}: give one --input for each of {self._in_words()}, like "
+                    "--input 'float32[8,784]'")
+        keyword = dict(self._given)
+        given = [p.name in keyword for p in self._positional]
+        count = len(given) if self._more else max((number for number, is_given in enumerate(given, 1) if is_given),
+                                                  default=0)
+        positional = [keyword.pop(p.name, p.default) for p in self._positional[:count]]
+        return Arguments((*positional, *self._more), keyword)
 
-def _in_order(original: Any, names: list[str], given: dict[str, Any]) -> tuple[Any, ...]:
-    plain = original.forward if isinstance(original, Layer) else original
-    parameters = inspect.signature(plain).parameters
-    args = []
-    last = max((number for number, name in enumerate(names) if name in given), default=-1)
-    for number, name in enumerate(names):
-        default = parameters[name].default
-        if name in given:
-            args.append(given[name])
-        elif default is inspect.Parameter.empty:
-            raise Mistake(
-                f"no input for {name!r}: give one --input for each of {', '.join(names)}, like "
-                "--input 'float32[8,784]'")
-        elif number < last:
-            args.append(default)
-    return tuple(args)
+    def _in_words(self) -> str:
+        return ", ".join(f"{p.name}=" if p.kind is p.KEYWORD_ONLY else p.name for p in self._parameters) or "none"
 
 
 def _read(text: str, generator: np.random.Generator) -> tuple[str | None, Any]:

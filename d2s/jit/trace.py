@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from d2s.core.interpreter import GradModeBlock, state, use_interpreter
-from d2s.errors import Location
+from d2s.errors import Location, UnsupportedSyntaxError, user_location
 from d2s.operators import conversion
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
@@ -108,7 +109,7 @@ def _record(
     # What the code makes of the grad mode is that of the trace.
     with use_interpreter(tracer), GradModeBlock(tracer.grad_mode):
         positional, named = _read_arguments(tracer, signature, bound)
-        _follow(tracer, lambda: converted(*positional, **named), program.block)
+        _follow(tracer, lambda: converted(*positional, **named), program.block, function.__code__)
     inputs = [value for _, value in tracer.captured.values()]
     objects = [value for value in tracer.sources if not value.is_tensor]
     program.block.inputs = (*inputs, *objects)
@@ -137,8 +138,8 @@ def _read_arguments(
     return positional, named
 
 
-def _follow(tracer: Tracer, run: Callable[[], Any], root: Block) -> None:
-    """Trace every path through the function; each ends with its own `return` or `raise`."""
+def _follow(tracer: Tracer, run: Callable[[], Any], root: Block, code: CodeType) -> None:
+    """Trace every path through the function of `code`; each ends with its own `return` or `raise`."""
 
     def finish(result: Any, error: BaseException | None) -> Outcome:
         path = tracer.path
@@ -152,7 +153,7 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block) -> None:
             tracer.emit("raise", (), (), {"error": tracer.lower(error)}, effect=True)
         else:
             tracer.lowering.is_last = True
-            template = tracer.lower(result)
+            template = _lowered_result(tracer, result, code)
             tracer.lowering.is_last = False
             tracer.lowering.settle(path.blocks)
             tracer.leave_grad_mode()
@@ -168,6 +169,29 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block) -> None:
     # The function makes all its objects anew on each path; there is nothing to put back.
     tracer._blocks.clear()
     explore(tracer, run, root, Heap([], tracer.is_outer), finish, join)
+
+
+def _lowered_result(tracer: Tracer, result: Any, code: CodeType) -> Any:
+    """What the function returns, lowered; a result that cannot leave is refused where the function returns."""
+    try:
+        return tracer.lower(result)
+    except UnsupportedSyntaxError as error:
+        if error.location in (None, user_location()):
+            error.place_at(_end_of(code))
+        raise
+
+
+def _end_of(code: CodeType) -> Location:
+    """The line of the only `return` with a value or of the first `yield`, else where the function begins."""
+    found: dict[str, list[int]] = {"RETURN_VALUE": [], "YIELD_VALUE": []}
+    before = None
+    for instruction in dis.get_instructions(code):
+        line = None if instruction.positions is None else instruction.positions.lineno
+        if instruction.opname in found and line is not None and before != "LOAD_CONST":
+            found[instruction.opname].append(line)
+        before = instruction.opname
+    lines = found["YIELD_VALUE"][:1] or sorted(set(found["RETURN_VALUE"]))
+    return Location(code.co_filename, lines[0] if len(lines) == 1 else code.co_firstlineno)
 
 
 def _compiled(tracer: Tracer) -> Traced:

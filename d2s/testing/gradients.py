@@ -18,9 +18,9 @@ from d2s.jit import StaticFunction, to_static
 from d2s.nn.layer import Layer
 from d2s.ops.random import generator
 from d2s.progress import progress
+from d2s.testing.arguments import Arguments
 from d2s.testing.comparing import need_number
 from d2s.testing.observing import CALLS_BACKWARD, tensors_in, why_not_differentiated
-from d2s.testing.reach import parameter_names
 from d2s.watching.hooks import HookCall, watched_hooks
 from d2s.watching.operators import Ran, watched
 
@@ -119,21 +119,20 @@ def check_grads(
     GradientError
         If `f` calls backward itself, so that what it returns cannot be differentiated.
     """
-    compare_gradients(f, inputs, Settings(rtol, atol, eps, elements), order, modes, hooks)
+    compare_gradients(f, Arguments(inputs), Settings(rtol, atol, eps, elements), order, modes, hooks)
 
 
 def compare_gradients(
-    f: Any, inputs: tuple[Any, ...], settings: Settings, order: int, modes: Sequence[str], hooks: bool
+    f: Any, given: Arguments, settings: Settings, order: int, modes: Sequence[str], hooks: bool
 ) -> list[HookCall]:
     """The same; the calls of hooks that gave another gradient, the first of each hook."""
     need_number("order", order, 1, is_whole=True)
     if not modes or isinstance(modes, str) or any(mode not in ("eager", "static") for mode in modes):
         raise ArgumentError(f"modes are 'eager' and 'static', got {modes!r}")
     original = f.dygraph_function if isinstance(f, StaticFunction) else f
-    names = parameter_names(original, len(inputs))
     if isinstance(original, Layer):
         original = copy.deepcopy(original).astype("float64")
-    leaves, args = _leaves(inputs, names)
+    leaves, arguments = _leaves(given, original)
     if isinstance(original, Layer):
         leaves |= {f"self.{name}": parameter for name, parameter in original.named_parameters()
                    if not parameter.stop_gradient}
@@ -146,7 +145,7 @@ def compare_gradients(
             changes.setdefault(call.name, call)
 
     for mode in modes:
-        call = _from_state(_call_of(original, mode, args))
+        call = _from_state(_call_of(original, mode, arguments))
         with watched_hooks(note, hooks):
             wrong = _first_wrong(call, leaves, order, settings)
         if wrong is None:
@@ -155,14 +154,14 @@ def compare_gradients(
             if changes and _first_wrong(call, leaves, order, settings) is None:
                 raise _changed_by_hooks(mode, wrong, list(changes.values()))
         is_of_static_mode = mode == "static" and "eager" in modes
-        fault = None if is_of_static_mode else _op_at_fault(original, args, order, settings)
+        fault = None if is_of_static_mode else _op_at_fault(original, arguments, order, settings)
         raise _error(original, mode, wrong, fault, is_of_static_mode)
     return list(changes.values())
 
 
-def _call_of(original: Any, mode: str, args: list[Any]) -> Callable[[], Any]:
+def _call_of(original: Any, mode: str, arguments: Arguments) -> Callable[[], Any]:
     called = _called(original, mode)
-    return lambda: called(*args)
+    return lambda: arguments.call(called)
 
 
 def _called(original: Any, mode: str) -> Callable[..., Any]:
@@ -172,18 +171,13 @@ def _called(original: Any, mode: str) -> Callable[..., Any]:
     return static
 
 
-def _leaves(inputs: tuple[Any, ...], names: list[str]) -> tuple[dict[str, Tensor], list[Any]]:
+def _leaves(given: Arguments, original: Any) -> tuple[dict[str, Tensor], Arguments]:
     """The tensors to differentiate with respect to, and the arguments with these in place of the inputs."""
-    floating = [isinstance(given, Tensor) and given.dtype.kind == "f" for given in inputs]
-    chosen = [is_floating and not given.stop_gradient for is_floating, given in zip(floating, inputs, strict=True)]
-    chosen = chosen if any(chosen) else floating
-    leaves, args = {}, list(inputs)
-    for number, (name, given, is_floating) in enumerate(zip(names, inputs, floating, strict=True)):
-        if is_floating:
-            args[number] = Tensor(given.data.astype(np.float64), not chosen[number])
-            if chosen[number]:
-                leaves[name] = args[number]
-    return leaves, args
+    named = given.named(original)
+    floating = {name: value for name, value in named.items() if isinstance(value, Tensor) and value.dtype.kind == "f"}
+    chosen = [name for name, value in floating.items() if not value.stop_gradient] or list(floating)
+    wide = {name: Tensor(value.data.astype(np.float64), name not in chosen) for name, value in floating.items()}
+    return {name: wide[name] for name in chosen}, given.changed(lambda name, value: wide.get(name, value), original)
 
 
 def _from_state(call: Callable[[], Any]) -> Callable[[], list[Tensor]]:
@@ -265,11 +259,11 @@ def _difference(total: Callable[[], float], leaf: Tensor, index: tuple[int, ...]
     return (sides[0] - sides[1]) / (2 * eps)
 
 
-def _op_at_fault(original: Any, args: list[Any], order: int, settings: Settings) -> Ran | None:
+def _op_at_fault(original: Any, arguments: Arguments, order: int, settings: Settings) -> Ran | None:
     """The first op of an eager run whose own gradient is wrong."""
     ran: list[Ran] = []
     with watched(ran.append):
-        _from_state(lambda: original(*args))()
+        _from_state(lambda: arguments.call(original))()
     for entry in ran:
         op = OP_TABLE.get(entry.kind)
         if op is None or not op.is_differentiable or op.random:

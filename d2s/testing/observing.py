@@ -22,7 +22,8 @@ from d2s.eager.tensor import Tensor
 from d2s.eager.walk import obstacle
 from d2s.errors import D2SError, Location, user_frame, user_location
 from d2s.jit import StaticFunction
-from d2s.testing.reach import MOST_PARTS, Reach, is_closed, parts_of
+from d2s.testing.arguments import Arguments
+from d2s.testing.reach import MOST_PARTS, Reach, is_closed, is_users_file, parts_of
 from d2s.watching.hooks import HookCall, watched_hooks
 from d2s.watching.places import source_of
 
@@ -122,7 +123,7 @@ class _Printed(io.TextIOBase):
 
 
 def observe(
-    function: Callable[..., Any], args: tuple[Any, ...], reach: Reach, grads: bool,
+    function: Callable[..., Any], arguments: Arguments, reach: Reach, grads: bool,
     around: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
 ) -> Observation:
     """
@@ -131,7 +132,7 @@ def observe(
     Parameters
     ----------
     function : callable
-    args : tuple
+    arguments : Arguments
     reach : Reach
         What is looked at afterwards.
     grads : bool
@@ -145,7 +146,7 @@ def observe(
         contextlib.redirect_stdout(printed), _all_warnings(seen.warned), watched_hooks(seen.hooks.append), around()
     ):
         try:
-            result = function(*args)
+            result = arguments.call(function)
             seen.outputs = dict(_describe("the output", result, _objects_by_path(reach)))
             if grads:
                 seen.left_out = differentiate(result)
@@ -314,15 +315,16 @@ def _raised(error: BaseException) -> Raised:
         causes.append(type(cause).__name__)
         cause = cause.__cause__
     id, advice = (error.id, error.advice or "") if isinstance(error, D2SError) else ("", "")
-    return Raised(type(error).__name__, words, _place_of_error(error), tuple(causes), id, advice)
+    return Raised(type(error).__name__, words, place_of_error(error), tuple(causes), id, advice)
 
 
-def _place_of_error(error: BaseException) -> Location | None:
+def place_of_error(error: BaseException) -> Location | None:
+    """The last line of the user's that an error came through."""
     if isinstance(error, D2SError) and error.location is not None:
         return error.location
     found = None
     for frame, line in traceback.walk_tb(error.__traceback__):
-        if user_frame(frame) is frame:
+        if user_frame(frame) is frame and is_users_file(frame.f_code.co_filename):
             found = Location(frame.f_code.co_filename, line)
             continue
         source = source_of(frame)

@@ -304,15 +304,3 @@ def _is_same_member(one: Any, other: Any) -> bool:
         # An item of a dict, made anew each time.
         return len(one) == len(other) and all(map(operator.is_, one, other))
     return one is other
-
-
-def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
-    """What the positional arguments of a call are called."""
-    plain: Any = function.forward if hasattr(function, "forward") else function
-    try:
-        parameters = list(inspect.signature(plain).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return [names[number] if number < len(names) else f"argument {number + 1}" for number in range(count)]
-

@@ -14,11 +14,12 @@ from d2s.errors import Location
 from d2s.jit import StaticFunction, to_static
 from d2s.jit.cache import ProgramCache
 from d2s.nn.layer import Layer
+from d2s.testing.arguments import Arguments
 from d2s.testing.comparing import Difference, Tolerance, array_text, differences, need_number, shown
 from d2s.testing.locating import Parting, Record, first_parting, returns_of, writes_to
 from d2s.testing.modes import static_mode
 from d2s.testing.observing import Observation, Seen, observe, state_of
-from d2s.testing.reach import Reach, Snapshot, parameter_names
+from d2s.testing.reach import Reach, Snapshot
 from d2s.watching.hooks import HookCall
 from d2s.watching.operators import Ran, watched
 
@@ -81,16 +82,16 @@ def assert_same_in_both_modes(
         An AssertionError.  It says which value differs, where that was defined, what it is in both modes, and the
         first operator that gives something else.
     """
-    compare(fn_or_layer, inputs, Tolerance(rtol, atol), grads, hooks, calls)
+    compare(fn_or_layer, Arguments(inputs), Tolerance(rtol, atol), grads, hooks, calls)
 
 
 def compare(
-    fn_or_layer: Any, inputs: tuple[Any, ...], tolerance: Tolerance, grads: bool = True, hooks: bool = True,
+    fn_or_layer: Any, arguments: Arguments, tolerance: Tolerance, grads: bool = True, hooks: bool = True,
     calls: int = 3,
 ) -> list[Observation]:
     """The same; what eager mode has shown, call by call."""
     need_number("calls", calls, 1, is_whole=True)
-    comparison = _Comparison(fn_or_layer, inputs, tolerance, grads, hooks)
+    comparison = _Comparison(fn_or_layer, arguments, tolerance, grads, hooks)
     try:
         both = comparison.both(calls)
         for call, (eager, static) in enumerate(zip(*both, strict=True), 1):
@@ -114,16 +115,17 @@ class _Comparison:
     """One comparison: what is called, with what, and the state before."""
 
     def __init__(
-        self, target: Any, inputs: tuple[Any, ...], tolerance: Tolerance, grads: bool, hooks: bool
+        self, target: Any, arguments: Arguments, tolerance: Tolerance, grads: bool, hooks: bool
     ) -> None:
-        self.inputs = inputs
+        self.arguments = arguments
         self.tolerance = tolerance
         self.grads = grads
         self.hooks = hooks
         original: Any = target.dygraph_function if isinstance(target, StaticFunction) else target
         self.original = original
-        self.names = parameter_names(original, len(inputs))
-        self.reach = Reach(original, dict(zip(self.names, inputs, strict=True)))
+        named = arguments.named(original)
+        self.names = list(named)
+        self.reach = Reach(original, named)
         self.before = Snapshot(self.reach)
         self.eager = _Mode(lambda: original, False)
         self.static = _Mode(lambda: _static(target), True)
@@ -145,7 +147,7 @@ class _Comparison:
             function = mode.make()
             for call in range(calls):
                 last = around if call == calls - 1 else contextlib.nullcontext
-                seen.append(observe(function, self.inputs, self.reach, self.grads, last))
+                seen.append(observe(function, self.arguments, self.reach, self.grads, last))
         return seen
 
     # --- the report --------------------------------------------------------------------------------------------
@@ -169,7 +171,9 @@ class _Comparison:
             # A wrong result has wrong gradients behind it.
             first = next((difference for difference in found if difference.sort == "output"), first)
         location = self._line_at_fault(call, found, first, parting, hooks)
-        lines = [f"eager and static mode differ in call {call} of {calls} of {self._name()}", "", first.what]
+        begin = (f"{self._name()} cannot be compiled" if first.is_refusal else
+                 f"eager and static mode differ in call {call} of {calls} of {self._name()}")
+        lines = [begin, "", first.what]
         if location is not None:
             lines += [location.excerpt()]
         lines += [f"  eager:  {first.eager}", f"  static: {first.static}"]
@@ -340,11 +344,11 @@ class _StaticLayer:
         forward = layer.forward
         self._forward: Any = forward if isinstance(forward, StaticFunction) else _untraced(forward)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         layer, given = self._layer, self._layer.__dict__.get("forward")
         layer.__dict__["forward"] = self._forward
         try:
-            return layer(*args)
+            return layer(*args, **kwargs)
         finally:
             if given is None:
                 del layer.__dict__["forward"]
