@@ -78,6 +78,33 @@ async def later(x):
     return x
 
 
+def endless(x):
+    return endless(x + 1)
+
+
+def named(x, *, by, plus=0.5):
+    z = x * by
+    z.register_hook(lambda g: g * g + 1)
+    return z + plus
+
+
+import functools
+
+tripled = functools.partial(named, by=3.0)
+tripled_static = functools.partial(paddle.jit.to_static(named), by=3.0)
+
+
+def total(*values, **factors):
+    result = sum(values)
+    for factor in factors.values():
+        result = result * factor
+    return result
+
+
+def last(x, k=2.0, *more):
+    return x * k + more[-1]
+
+
 def refused(x):
     return [1, 2][: int(x.sum())]
 
@@ -104,6 +131,9 @@ net = Net()
 optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
 number = 3
 '''
+
+
+LINE_OF_TURNS = MODEL.splitlines().index("        yield x * number") + 1
 
 
 @pytest.fixture
@@ -281,6 +311,9 @@ def test_check_of_what_cannot_become_a_graph(
     assert status == 3
     assert "[D2S-U20]" in text
     assert "Make a list of it." in text
+    assert text.startswith("turns (")
+    assert "cannot be compiled" in text.splitlines()[0]
+    assert f"model.py:{LINE_OF_TURNS}\n" in text
     status, _, errors = run("check model.py:later -i 'float32[2]'", capsys)
     assert status == 3
     assert "[D2S-U27]" in errors
@@ -349,6 +382,13 @@ def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
         ("graph model.py:step -i 'float32[2'", 2, "neither a spec"),
         ("graph model.py:step -i v=1.0", 2, "no parameter 'v'; they are x, w"),
         ("graph model.py:step -i 1.0 -i 1.0 -i 1.0", 2, "too many inputs"),
+        ("check model.py:step -i 'x=float32[2]' -i 1.0 -i 'x=float32[3]'", 2, "'x' is given twice"),
+        ("check model.py:step -i 'float32[2]' -i 'x=float32[3]' -i 1.0", 2, "'x' is given twice"),
+        ("check model.py:named -i 1.0 -i 2.0", 2, "too many inputs: '2.0' has no parameter; they are x, by=, plus="),
+        ("check model.py:named -i 1.0", 2, "no input for 'by'"),
+        ("check model.py:total -i a=1.0 -i a=2.0", 2, "'a' is given twice"),
+        ("graph model.py:turns -i 'float32[2]'", 3, f"model.py:{LINE_OF_TURNS}\n    yield"),
+        ("explain model.py:endless -i 'float32[2]'", 3, "    return endless(x + 1)"),
         (f"graph {STEP} -o step.png", 2, "a picture is .svg"),
         ("graph model.py:fails -i 'float32[2]'", 3, "no_such_method"),
         ("graph model.py:refused -i 'float32[2]'", 3, "known only when the Program runs"),
@@ -405,6 +445,36 @@ def test_inputs(arguments: str, shown: str, folder: Path, capsys: pytest.Capture
     line = next(line for line in text.splitlines() if line.startswith("  x: "))
     assert line.startswith(f"  x: {shown} = input")
     assert ("stop_gradient=False" in line) == ("float" in shown and "!" not in arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gradients"),
+    [
+        ("named -i 'float32[2]' -i 'by=float32[2]'", "x, by"),
+        ("named -i 'plus=float32[2]!' -i by=2.0 -i 'x=float32[2]'", "x"),
+        ("total -i 'float32[2]'", "values[0]"),
+        ("total -i 'float32[2]' -i 'float32[2]' -i 'a=float32[2]' -i b=3.0", "values[0], values[1], a"),
+        ("last -i 'float32[2]' -i k=3.0 -i 'float32[2]'", "x, more[0]"),
+        ("tripled -i 'float32[2]'", "x"),
+        ("tripled_static -i 'float32[2]' -i plus=1.0", "x"),
+    ],
+)
+def test_parameters_of_all_kinds(
+    arguments: str, gradients: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, text, _ = run(f"check model.py:{arguments} --gradients", capsys)
+    assert status == 0, text
+    assert f"\n  gradients: {gradients}\n" in text
+    assert run(f"graph model.py:{arguments}", capsys)[0] == 0
+    assert run(f"explain model.py:{arguments} --calls 1", capsys)[0] == 0
+
+
+def test_a_partial_is_shown_as_its_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("show", "hooks"):
+        texts = [run(f"{command} model.py:{name}", capsys) for name in ("named", "tripled", "tripled_static")]
+        assert texts[0] == texts[1] == texts[2]
+        assert texts[0][0] == 0
+        assert "z" in texts[0][1]
 
 
 def test_as_module_and_with_a_closed_pipe(folder: Path) -> None:
