@@ -16,9 +16,11 @@ from d2s.catalogue import KINDS, find
 from d2s.cli.doctor import examine
 from d2s.cli.explaining import explanation
 from d2s.cli.mistakes import DIFFERENT, DONE, FAILED, Mistake
+from d2s.cli.registrations import registrations
 from d2s.cli.targets import calls_of, in_full, inputs_of, static_of, target_of
 from d2s.drawing.table import table
 from d2s.errors import DTypeError
+from d2s.jit.function import plain_function
 from d2s.playground.server import Playground
 from d2s.testing import ModesDiffer, WrongGradient
 from d2s.testing.arguments import Arguments
@@ -42,16 +44,8 @@ def show(options: argparse.Namespace) -> int:
 
 def hooks(options: argparse.Namespace) -> int:
     """Each registration of a hook."""
-    reports = static_of(target_of(options.target)).hook_report()
-    if not reports:
-        return _write("no hook is registered in this function\n", None)
-    rows = [
-        [str(report.line), report.target, "stays" if report.moved_to is None else f"behind line {report.moved_to}",
-         report.reason]
-        for report in sorted(reports, key=lambda report: report.line)
-    ]
-    warnings = "".join(f"warning: line {report.line}: {report.warning}\n" for report in reports if report.warning)
-    return _write(table(["line", "tensor", "moved", "because"], rows, right=[0]) + "\n" + warnings, None)
+    target = target_of(options.target)
+    return _write(registrations(target, plain_function(static_of(target)._function)), None)
 
 
 def graph(options: argparse.Namespace) -> int:

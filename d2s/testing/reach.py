@@ -80,13 +80,13 @@ class Reach:
             yield "self", self._function.__self__
         elif not isinstance(self._function, types.FunctionType):
             yield "self", self._function
-        for function in self._functions():
+        for function in self.functions():
             for number, value in enumerate(function.__defaults__ or ()):
                 yield f"default {number} of {function.__name__}", value
         for name, keeper, key in self.variables():
             yield name, read_variable(keeper, key)
 
-    def _functions(self) -> Iterator[types.FunctionType]:
+    def functions(self) -> Iterator[types.FunctionType]:
         """The function, those that it reaches by name, and the methods of Layers of the user's own."""
         pending: list[Any] = [self._function]
         seen: set[int] = set()
@@ -107,7 +107,7 @@ class Reach:
     def variables(self) -> Iterator[tuple[str, Any, str | None]]:
         """Variables outside that calls may bind anew: name, where they are kept (a cell or a dict), and the key."""
         seen = set()
-        for function in self._functions():
+        for function in self.functions():
             for name, keeper, key in variables_of(function):
                 value = read_variable(keeper, key)
                 if (id(keeper), key) not in seen and not isinstance(

@@ -133,6 +133,43 @@ number = 3
 '''
 
 
+HELPERS = '''
+import d2s as paddle
+
+
+def helper(y):
+    y.register_hook(lambda g: g + 1)  # A
+    return y * y
+
+
+@paddle.jit.not_to_static
+def eager(t):
+    t.register_hook(lambda g: g * g)  # B
+    return t
+
+
+class Net(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = paddle.nn.Linear(4, 4)
+        self.fc.register_forward_pre_hook(lambda layer, inputs: None)  # C
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+net = Net()
+
+
+def main(x):
+    net.fc.register_forward_post_hook(lambda layer, inputs, outputs: outputs + 1)  # D
+    return eager(helper(x * 2))
+
+
+def through(x):
+    return net(x)
+'''
+
 LINE_OF_TURNS = MODEL.splitlines().index("        yield x * number") + 1
 
 
@@ -216,6 +253,26 @@ def test_hooks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line.split() for line in text.splitlines()[2:]]
     assert [row[:3] for row in rows] == [["7", "y", "stays"], ["9", "z", "stays"]]
     assert "no hook" in run("hooks model.py:scaled", capsys)[1]
+
+
+def test_hooks_of_helpers_and_layers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "helpers.py").write_text(HELPERS, encoding="utf-8")
+
+    def shown(target: str) -> list[list[str]]:
+        status, text, _ = run(f"hooks helpers.py:{target}", capsys)
+        assert status == 0
+        return [line.split() for line in text.splitlines()]
+
+    lines = HELPERS.splitlines()
+    sites = {mark: str(next(n for n, line in enumerate(lines, 1) if line.endswith(f"# {mark}"))) for mark in "ABCD"}
+    called = [row[:3] for row in shown("main") if row and row[0].isdigit()]
+    assert called == [[sites["D"], "net.fc", "stays"], [sites["A"], "y", "stays"], [sites["B"], "t", "stays"]]
+    rows = shown("Net")
+    assert rows[0][0:2] == ["on", "Layers,"]
+    assert rows[3][:3] == ["self.fc", "Linear", "before"]
+    assert rows[3][-1].endswith(f"helpers.py:{sites['C']})")
+    assert len(rows) == 4
+    assert shown("through")[-1] == ["net.fc", *rows[3][1:]]
 
 
 @pytest.mark.parametrize("suffix", ["svg", "html", "mmd", "dot", "txt"])
