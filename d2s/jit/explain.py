@@ -25,7 +25,7 @@ def explained(programs: list[tuple[int, ConcreteProgram]], last: ConcreteProgram
     -------
     list of str
         Lines: for each Program its inputs, whether it runs as one function with its backward or as two, and for each of
-        these how many operators it has, what every pass did and which buffers it keeps.
+        these how many operators it has, what every pass did and what is computed in place.
     """
     lines = []
     for number, program in programs:
@@ -50,4 +50,4 @@ def _of_program(compiled: Compiled) -> Iterator[str]:
         yield from (f"  {report}" for report in changes)
         if not changes:
             yield "  passes: nothing to do"
-        yield f"  buffers: {part.buffers}" if part.buffers.specs else "  buffers: none"
+        yield f"  in place: {part.in_place if part.in_place.over else 'nothing'}"

@@ -352,14 +352,16 @@ class CallNode(InteriorNode):
                 number for number, edge in enumerate(self.edges) if edge is not None and walk.needs(edge))
         backward = compiled.backward_function(reached, wanted)
         given = [grads[number].data for number in reached]  # type: ignore[union-attr]
+        # Handed over, not kept here: each array goes with its last use.
+        grads.clear()
         with SILENT:
             self.left = None
             if backward.count is not None and self.shows_order():
                 self.left = backward.count(self.saved, *[True] * len(given))
                 self.arrive_all(walk, [number for number, count in self.left.items() if not count])
             try:
-                # Handed over, not kept here: each array goes with its last use.
-                backward.run(self, walk, self.take_saved(walk.retain_graph, backward.visited, reached), *given)
+                given.insert(0, self.take_saved(walk.retain_graph, backward.visited, reached))
+                backward.run(self, walk, given)
             except AnomalyError as error:
                 in_the_users_terms(error, backward.run, "in backward, ")
                 raise

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import is_in_order
 from d2s.core.op import Op, filled, is_one_call
-from d2s.static.buffer_pool import BufferPool
-from d2s.static.passes.buffers import BufferPlan, plan_buffers, size_of
+from d2s.static.passes.in_place import InPlacePlan, plan_in_place, size_of
 from d2s.static.program import Block, Operator, Value, values_in, walk_operators
 from d2s.static.runtime import RUNTIME
 from d2s.static.writers import INDENT, WRITERS
@@ -87,8 +85,8 @@ class FunctionWriter:
         self.names: dict[Value, str] = {}
         self.counts: dict[str, int] = {}
         self.taken: set[str] = {
-            *RUNTIME, *_BUILTINS, name, "is_in_order", "np", "run", "tensors", "walk", "saved"}
-        # Inputs that the function has taken from tensors itself, to be let go like what it makes.
+            *RUNTIME, *_BUILTINS, name, "np", "run", "tensors", "walk", "saved", "given"}
+        # Inputs that nobody around the function holds for it, to be let go like what it makes.
         self.own_inputs: tuple[Value, ...] = ()
         self.source.namespace.update(RUNTIME)
         self.constants: dict[Any, str] = {}
@@ -108,11 +106,10 @@ class FunctionWriter:
         self.given: dict[Block, tuple[Value, ...]] = {}
         self.top_saved: tuple[Value, ...] = ()
         self.runs_backward = False
-        # Which results are written into which buffers, and the names of these.
-        self.plan = BufferPlan(set())
-        self.buffers: list[str] = []
-        self.lease = ""
-        self.pool = ""
+        # Which results are written over which operands; and the name that says whether the arrays of this run lie in
+        # memory so that all of them may be, if some may not without that.
+        self.plan = InPlacePlan(set())
+        self.order = ""
         # Names of the sums of a whole step, by edge.
         self.sums: dict[int, str] = {}
         # Names of the two lists of rows of a product, by number.
@@ -202,10 +199,6 @@ class FunctionWriter:
     def assign(self, operator: Operator, expression: str) -> None:
         """`outputs = expression`, with the user's line as comment."""
         names = ", ".join(map(self.name, operator.outputs))
-        buffer = self.plan.buffers.get(operator.outputs[0]) if operator.outputs else None
-        if buffer is not None and not self.plan.specs[buffer][1]:
-            # The array that this run makes is the buffer of the next one.
-            names += f" = {self.buffers[buffer]}"
         if operator.several and len(operator.outputs) == 1:
             names += ","
         where = f"  # {operator.location.file.rpartition('/')[2]}:{operator.location.line}" if operator.location else ""
@@ -297,18 +290,20 @@ class FunctionWriter:
     def call(self, op: Op, operator: Operator) -> str:
         """The NumPy expression of one op."""
         inputs = [self.name(value) for value in operator.inputs]
-        buffer = self.plan.buffers.get(operator.outputs[0])
+        out = self.out(operator.outputs[0])
         pattern = _pattern(op, operator)
-        if pattern is not None and (buffer is None or (operator not in self.plan.scratch and is_one_call(pattern))):
+        if pattern is not None and (not out or is_one_call(pattern)):
             text = filled(pattern, inputs, lambda number: self.typed(number, operator))
-            return text if buffer is None else f"{text[:-1]}, out={self.buffers[buffer]})"
+            return f"{text[:-1]}, {out})" if out else text
         arguments = [*inputs, *(f"{name}={self.expression(value)}" for name, value in operator.attrs.items())]
-        if buffer is not None:
-            arguments.append(f"out={self.buffers[buffer]}")
-        scratch = self.plan.scratch.get(operator)
-        if scratch is not None:
-            arguments.append(f"scratch=({', '.join(self.buffers[number] for number in scratch)},)")
-        return f"{self.bind(op.forward, op.name + '_op')}({', '.join(arguments)})"
+        return f"{self.bind(op.forward, op.name + '_op')}({', '.join([*arguments, *filter(None, [out])])})"
+
+    def out(self, result: Value) -> str:
+        """The argument that says where a result is written; nothing for a new array."""
+        over = self.plan.over.get(result)
+        if over is None:
+            return ""
+        return f"out={self.name(over)}" + ("" if result in self.plan.in_any_order else f" if {self.order} else None")
 
     def typed(self, number: int, operator: Operator) -> str:
         """The name of a number in the dtype of the first input, with which NumPy computes faster than with an int."""
@@ -316,26 +311,17 @@ class FunctionWriter:
         assert spec is not None
         return self.literal(np.asarray(number, spec.dtype))
 
-    def use_buffers(self, plan: BufferPlan, inputs: Iterable[Value]) -> None:
-        """Lines that take the buffers of `plan` for a run on `inputs`."""
-        if not plan.specs:
-            return
+    def use_plan(self, plan: InPlacePlan, inputs: Iterable[Value]) -> None:
+        """Compute in place what `plan` says, in a run on `inputs`."""
         self.plan = plan
-        self.pool, self.lease = self.bind(BufferPool(plan), "pool"), self.fresh("taken")
-        self.buffers = [self.fresh(f"buffer_{number}") for number in range(len(plan.specs))]
-        self.line(f"{self.lease} = {self.pool}.take({self.pack(inputs)})")
-        self.line(f"{', '.join(self.buffers)}, = {self.lease}")
+        if plan.over.keys() - plan.in_any_order:
+            self.order = self.fresh("in_order")
+            self.line(f"{self.order} = are_in_order({', '.join(map(self.name, inputs))})")
 
     def check_order(self, name: str) -> None:
-        """A line behind a hook: without buffers from here on if what it gave lies in memory in another order."""
-        if self.buffers and self.depth == 1:
-            self.source.namespace["is_in_order"] = is_in_order
-            self.line(f"if not is_in_order({name}): {', '.join(self.buffers)}, = {self.lease} = {self.pool}.none")
-
-    def give_buffers(self) -> None:
-        """The line that gives them back."""
-        if self.buffers:
-            self.line(f"{self.pool}.give({self.lease}, ({', '.join(self.buffers)},))")
+        """A line behind a hook: what it gave may lie in memory in another order."""
+        if self.order and self.depth == 1:
+            self.line(f"{self.order} = {self.order} and are_in_order({name})")
 
     def bindings(self, targets: Iterable[Value], sources: Iterable[Value]) -> None:
         """`targets = sources`, all at once."""
@@ -404,7 +390,7 @@ def _all_reads(operator: Operator) -> Iterator[Value]:
 
 def forward_source(
     name: str, block: Block, saved: dict[Block, tuple[Value, ...]], records: frozenset[Value],
-    outputs: Sequence[Value], tensors: Sequence[Value], hook_points: dict[Value, Value], buffers: BufferPlan,
+    outputs: Sequence[Value], tensors: Sequence[Value], hook_points: dict[Value, Value], plan: InPlacePlan,
     checks: bool = False, turn_tensors: dict[Value, int] | None = None,
 ) -> Source:
     """The function ``name(run, *objects)``: computes, keeps in `run.saved` what backward needs."""
@@ -414,7 +400,7 @@ def forward_source(
         w.turn_tensors, w.may_be_asked = turn_tensors, bool(w.top_saved)
     w.own_sums = _own_sums(block)
     _begin(w, block, tensors)
-    w.use_buffers(buffers, w.own_inputs)
+    w.use_plan(plan, w.own_inputs)
     w.block(block)
     return w.source
 
@@ -437,18 +423,22 @@ def _begin(w: FunctionWriter, block: Block, tensors: Sequence[Value]) -> None:
 def backward_source(
     name: str, block: Block, forward: Block, saved: dict[Block, tuple[Value, ...]], outputs: Sequence[Value],
     tensors: Sequence[Value], contiguous: set[Value], checks: bool = False,
-) -> tuple[Source, BufferPlan]:
-    """The function ``name(run, walk, saved, *gradients)``, which sends gradients to the edges of `run`; its buffers."""
+) -> tuple[Source, InPlacePlan]:
+    """The function ``name(run, walk, given)``, and what it computes in place.
+
+    It sends gradients to the edges of `run`.  `given` holds the saved values and the gradients of the outputs; it is
+    emptied, so that each array goes with its last use.
+    """
     w = FunctionWriter(name, saved, frozenset(), outputs, tensors, checks=checks)
-    inputs = [w.name(value) for value in block.inputs]
-    w.source.lines.append(f"def {name}({', '.join(['run', 'walk', 'saved', *inputs])}):")
+    w.source.lines.append(f"def {name}(run, walk, given):")
+    w.line(f"{', '.join(['saved', *map(w.name, block.inputs)])}, = given; given.clear()")
     w.given[block] = saved.get(forward, ())
+    w.own_inputs = tuple(block.inputs)
     w.unpack(w.given[block], "saved")
     w.line("del saved")
     plain = [*block.inputs, *(value for value in w.given[block] if value in contiguous)]
-    buffers = plan_buffers(block, plain)
-    w.use_buffers(buffers, plain)
+    plan = plan_in_place(block, plain)
+    w.use_plan(plan, plain)
     w.block(block)
-    w.give_buffers()
     w.line("return ()")
-    return w.source, buffers
+    return w.source, plan

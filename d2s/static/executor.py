@@ -22,7 +22,7 @@ from d2s.static.codegen import SOURCE, Source, backward_source, forward_source
 from d2s.static.dependencies import dependencies_of_outputs
 from d2s.static.keeping import needed_by_tape, records_of, tensors_of_turns
 from d2s.static.passes import PassReport, optimized
-from d2s.static.passes.buffers import BufferPlan, plan_buffers
+from d2s.static.passes.in_place import InPlacePlan, plan_in_place
 from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.skeleton import Skeletons, leaves_one
 from d2s.static.whole_step import WholeStep, loss_of, whole_step
@@ -42,7 +42,7 @@ class BackwardFunction:
     Attributes
     ----------
     run : callable
-        ``run(node, walk, saved, *gradients)``.
+        ``run(node, walk, [saved, *gradients])``; it empties the list.
     conditional : tuple of int
         Edges to which the number of contributions depends on the path taken.
     visited : set of Operator
@@ -62,7 +62,7 @@ class Part:
     """What was done to one part of a Program before it was compiled."""
 
     passes: list[PassReport]
-    buffers: BufferPlan
+    in_place: InPlacePlan
 
     @property
     def size(self) -> str:
@@ -176,22 +176,22 @@ class Compiled:
     @functools.cached_property
     def forward_source(self) -> Source:
         """The text of `forward`."""
-        program, buffers = self._forward_plan
+        program, in_place = self._forward_plan
         return forward_source(
             "forward", program.block, self.saved, self._records, program.outputs, self.tensors, self.hook_points,
-            buffers, self.checks, self.turn_tensors)
+            in_place, self.checks, self.turn_tensors)
 
     @functools.cached_property
-    def _forward_plan(self) -> tuple[Program, BufferPlan]:
-        """The Program as it is compiled, and its buffers."""
+    def _forward_plan(self) -> tuple[Program, InPlacePlan]:
+        """The Program as it is compiled, and what it does in place."""
         if self.checks:
             # Every op that the user has written is looked at.
-            return self.program, BufferPlan(set())
+            return self.program, InPlacePlan(set())
         kept = [value for values in self.saved.values() for value in values]
         program, reports = optimized(self.program, kept)
-        buffers = plan_buffers(program.block, self.tensors, self.saved.get(self.program.block, ()))
-        self.parts["forward"] = Part(reports, buffers)
-        return program, buffers
+        in_place = plan_in_place(program.block, self.tensors, self.saved.get(self.program.block, ()))
+        self.parts["forward"] = Part(reports, in_place)
+        return program, in_place
 
     @functools.cached_property
     def forward(self) -> Callable[..., Any]:
@@ -225,11 +225,11 @@ class Compiled:
         # What turns and branches keep goes by records; all else is a value of the function.
         kept = [value for block, values in saved.items() if block is not self.program.block for value in values]
         program, reports = optimized(whole.program, kept, batch_products=self.strategy.batch_products)
-        buffers = plan_buffers(program.block, self.tensors)
-        self.parts["step"] = Part(reports, buffers)
+        in_place = plan_in_place(program.block, self.tensors)
+        self.parts["step"] = Part(reports, in_place)
         source = forward_source(
             "step", program.block, saved, whole.plan.records, self.program.outputs, self.tensors,
-            self.hook_points, buffers)
+            self.hook_points, in_place)
         checks = any(operator.kind == "check_input" for operator in whole.program.all_operators())
         return StepFunction(load(source, self.program.name), source, whole.sees_no_hooks, checks)
 
@@ -269,10 +269,10 @@ class Compiled:
         program, reports = plan.program, list[PassReport]()
         if not self.checks:
             program, reports = optimized(plan.program, forward=self.program)
-        source, buffers = backward_source(
+        source, in_place = backward_source(
             "backward", program.block, forward, saved, self.program.outputs, self.tensors,
             self._forward_plan[1].contiguous, self.checks)
-        self.parts["backward"] = Part(reports, buffers)
+        self.parts["backward"] = Part(reports, in_place)
         run = load(source, plan.program.name)
         if not plan.conditional:
             return BackwardFunction(run, plan.visited)

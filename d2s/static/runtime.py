@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import check_nan
+from d2s.core.arrays import check_nan, is_in_order
 from d2s.core.hooks import HookList, name_of
 from d2s.core.interpreter import TensorBase, unwrap, wrap
 from d2s.core.spec import TensorSpec, spec_of
@@ -215,10 +215,16 @@ def product_of_rows(left: list[Any], right: list[Any]) -> Any:
     return np.matmul(first.T, second)
 
 
+def are_in_order(*arrays: Any) -> bool:
+    """True if results computed from these arrays are contiguous: they are, or show one number everywhere."""
+    return all(map(is_in_order, arrays))
+
+
 RUNTIME: dict[str, Any] = {
     "MISSING": MISSING,
     "HookPoint": HookPoint,
     "add_present": add_present,
+    "are_in_order": are_in_order,
     "check_bound": check_bound,
     "check_bound_object": check_bound_object,
     "check_nan": check_nan,

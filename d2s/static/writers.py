@@ -195,7 +195,6 @@ def _backward(w: FunctionWriter, operator: Operator) -> None:
 
 def _return(w: FunctionWriter, operator: Operator) -> None:
     _save(w, "if not run.released: " if w.runs_backward else "")
-    w.give_buffers()
     w.line(f"return {w.expression(operator.attrs['result'])}", operator)
 
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from d2s.static import passes
-from d2s.static.passes import buffers
+from d2s.static.passes import in_place
 from tests.corpus.register import number
 from tests.modes import programs
 from tests.modes.harness import Leaf, assert_same
@@ -76,7 +76,7 @@ def test_whole_steps(text, kind, planned):
     note(text)
     with pytest.MonkeyPatch.context() as patched:
         if planned:
-            patched.setattr(buffers, "SMALLEST", 1)
+            patched.setattr(in_place, "SMALLEST", 1)
         assert_same(lambda: programs.load(text), calls(kind)[:2], backwards=0)
 
 
@@ -85,7 +85,7 @@ def test_whole_steps(text, kind, planned):
 def test_with_buffers_for_the_smallest_arrays(text, kind):
     note(text)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(buffers, "SMALLEST", 1)
+        patched.setattr(in_place, "SMALLEST", 1)
         assert_same(lambda: programs.load(text), calls(kind))
 
 

@@ -18,6 +18,9 @@ from d2s.static.program import Names, Operator, Program, Value, all_values
 # For fewer products the copies cost more than they save.
 FEWEST = 4
 FEWEST_OF_A_TRANSPOSE = 8
+# Rows of one tensor whose products are computed at once: more are no faster, and the products of later turns would wait
+# in memory for them.
+AT_ONCE = 8
 
 
 def run(program: Program, kept: frozenset[Value]) -> Program:
@@ -63,7 +66,7 @@ class _Batch:
     # --- x[0] @ w, x[1] @ w, ... -------------------------------------------------------------------------------
 
     def rows_of_one_tensor(self) -> None:
-        """One product for all rows of a tensor, where the first of the small ones was; these become its rows."""
+        """Large products for the rows of a tensor, where the first of the small ones was; these become their rows."""
         rows = self.rows
         groups: dict[tuple[Value, Value], dict[int, int]] = {}
         for position, operator in enumerate(self.operators):
@@ -75,17 +78,31 @@ class _Batch:
                 whole, number = rows[operator.inputs[0]]
                 if _is_stack_of_matrices(whole, operator.inputs[1]):
                     groups.setdefault((whole, operator.inputs[1]), {}).setdefault(number, position)
-        for (whole, weight), positions in sorted(groups.items(), key=lambda group: -min(group[1].values())):
+        new: dict[int, list[Operator]] = {}
+        for (whole, weight), positions in groups.items():
             assert whole.spec is not None
             if len(positions) < FEWEST or set(positions) != set(range(whole.spec.shape[0])):  # type: ignore[arg-type]
                 continue
-            first = self.operators[min(positions.values())]
-            product = self.new("products", "matmul", (whole, weight), first)
-            for number, position in positions.items():
-                old = self.operators[position]
-                self.operators[position] = dataclasses.replace(
-                    old, kind="getitem", inputs=product.outputs, attrs={"index": (number,)}, op=OP_TABLE["getitem"])
-            self.operators.insert(min(positions.values()), product)
+            for start in range(0, len(positions), AT_ONCE):
+                numbers = range(start, min(start + AT_ONCE, len(positions)))
+                part = {number: positions[number] for number in numbers}
+                new.setdefault(min(part.values()), []).extend(self.product_of_rows(whole, weight, part))
+        self.operators = [one for position, old in enumerate(self.operators) for one in (*new.get(position, ()), old)]
+
+    def product_of_rows(self, whole: Value, weight: Value, positions: dict[int, int]) -> list[Operator]:
+        """One product for rows that follow each other; those at `positions` become rows of it."""
+        like, start = self.operators[min(positions.values())], min(positions)
+        assert whole.spec is not None
+        made = []
+        if len(positions) != whole.spec.shape[0]:
+            made.append(self.new("rows", "getitem", (whole,), like, index=(slice(start, start + len(positions)),)))
+        left = made[0].outputs[0] if made else whole
+        made.append(self.new("products", "matmul", (left, weight), like))
+        for number, position in positions.items():
+            self.operators[position] = dataclasses.replace(
+                self.operators[position], kind="getitem", inputs=made[-1].outputs, attrs={"index": (number - start,)},
+                op=OP_TABLE["getitem"])
+        return made
 
     # --- x @ w.T, y @ w.T, ... ---------------------------------------------------------------------------------
 
