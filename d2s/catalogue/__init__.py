@@ -6,12 +6,12 @@
     'Reduce the tensor (`sum`, `mean`), or pass `grad_tensor`.'
 """
 
-from d2s.catalogue import control_flow, gradients, objects, operands, programs, runs, states, tracing
+from d2s.catalogue import control_flow, failed_tests, gradients, objects, operands, programs, runs, states, tracing
 from d2s.catalogue.kind import Kind
 
 __all__ = ["KINDS", "Kind", "find"]
 
-_PARTS = (operands, gradients, states, tracing, control_flow, objects, programs, runs)
+_PARTS = (operands, gradients, states, tracing, control_flow, objects, programs, runs, failed_tests)
 # Classes in this order, and each in the order of its ids.
 _BY_CLASS: dict[str, list[Kind]] = {}
 for _part in _PARTS:

@@ -20,6 +20,7 @@ from d2s.ops.random import generator
 from d2s.progress import progress
 from d2s.testing.arguments import Arguments
 from d2s.testing.comparing import need_number
+from d2s.testing.failures import Failure
 from d2s.testing.observing import CALLS_BACKWARD, tensors_in, why_not_differentiated
 from d2s.watching.hooks import HookCall, watched_hooks
 from d2s.watching.operators import Ran, watched
@@ -27,7 +28,7 @@ from d2s.watching.operators import Ran, watched
 Function = Callable[..., list[Tensor]]
 
 
-class WrongGradient(AssertionError):
+class WrongGradient(Failure):
     """
     A gradient is not what differences of values say.
 
@@ -41,8 +42,12 @@ class WrongGradient(AssertionError):
         The user's line that calls it, else the function.
     """
 
-    def __init__(self, message: str, order: int, op: str | None, location: Location | None) -> None:
-        super().__init__(message)
+    general_kind = "W01"
+
+    def __init__(
+        self, message: str, order: int, op: str | None, location: Location | None, kind: str | None = None
+    ) -> None:
+        super().__init__(message, kind)
         self.order = order
         self.op = op
         self.location = location
@@ -299,7 +304,7 @@ def _changed_by_hooks(mode: str, wrong: _Wrong, changes: list[HookCall]) -> Wron
              "without what they return the gradients are right (hooks=False checks that); the hooks are"]
     for change in changes:
         lines += [f"  {change.name}" if change.place is None else change.place.excerpt()]
-    return WrongGradient("\n".join(lines), wrong.order, None, place)
+    return WrongGradient("\n".join(lines), wrong.order, None, place, kind="W02")
 
 
 def _error(original: Any, mode: str, wrong: _Wrong, fault: Ran | None, is_of_static_mode: bool) -> WrongGradient:

@@ -16,6 +16,7 @@ from d2s.jit.cache import ProgramCache
 from d2s.nn.layer import Layer
 from d2s.testing.arguments import Arguments
 from d2s.testing.comparing import Difference, Tolerance, array_text, differences, need_number, shown
+from d2s.testing.failures import Failure
 from d2s.testing.locating import Parting, Record, first_parting, returns_of, writes_to
 from d2s.testing.modes import static_mode
 from d2s.testing.observing import Observation, Seen, observe, state_of
@@ -24,7 +25,7 @@ from d2s.watching.hooks import HookCall
 from d2s.watching.operators import Ran, watched
 
 
-class ModesDiffer(AssertionError):
+class ModesDiffer(Failure):
     """
     Eager and static mode do not do the same.
 
@@ -39,6 +40,8 @@ class ModesDiffer(AssertionError):
     parting : Parting or None
         The first operator that gives something else: `kind`, `backward`, `location`, `eager`, `static`.
     """
+
+    general_kind = "B01"
 
     def __init__(
         self, message: str, call: int, difference: Difference, location: Location | None, parting: Parting | None

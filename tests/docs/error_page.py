@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import d2s
+import d2s.testing
 from d2s.catalogue import KINDS, Kind
 from tests.docs.markdown import ROOT
 from tests.docs.programs import run_alone
@@ -20,7 +21,8 @@ An error that d2s raises on purpose is a `d2s.D2SError`, and also the builtin er
 `ShapeError` is a `ValueError`. (What Python itself would say of an attribute, a name or a key that is not there comes
 as it does without d2s.) Its message says what happened, where in
 your program, and what to do; the first line ends with an id, which leads to an entry of this page. The same text is
-printed by `d2s error D2S-G01`, and an error has its id as attribute `id`.
+printed by `d2s error D2S-G01`, and an error has its id as attribute `id`. What the assertions of `d2s.testing` raise is
+an `AssertionError` with an id.
 
 This page is made from `d2s/catalogue` by `python -m tests.docs`, and each program on it is run as a test.
 """
@@ -41,7 +43,7 @@ def _contents() -> str:
 
 
 def _head_of(error: str) -> str:
-    found = getattr(d2s, error)
+    found = getattr(d2s, error, None) or getattr(d2s.testing, error)
     builtin = next(base for base in found.__mro__ if base.__module__ == "builtins")
     return f"## {error}\n\n{found.__doc__}\nIt is also a `{builtin.__name__}`.\n"
 

@@ -13,6 +13,7 @@ import pytest
 import d2s
 from d2s import errors
 from d2s.catalogue import KINDS, Kind, find
+from d2s.testing import ModesDiffer, WrongGradient, assert_same_in_both_modes, check_grads
 from tests.docs.error_page import PAGE, entry, page
 from tests.docs.markdown import blocks_of
 from tests.docs.programs import run_alone
@@ -20,6 +21,9 @@ from tests.docs.programs import run_alone
 PACKAGE = Path(d2s.__file__).parent
 CLASSES = {name: found for name, found in vars(errors).items() if isinstance(found, type) and name in errors.__all__
            and issubclass(found, errors.D2SError)}
+# What `d2s.testing` raises.
+FAILURES = {found.__name__: found for found in (ModesDiffer, WrongGradient)}
+ALL = CLASSES | FAILURES
 KINDS_BY_ID = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
@@ -54,7 +58,7 @@ def raised(root: Path) -> Iterator[tuple[str, str, str | None]]:
     """Place, class and kind of every error of d2s that code below `root` makes."""
     for path in sorted(root.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CLASSES:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ALL:
                 kinds = [keyword.value for keyword in node.keywords if keyword.arg == "kind"]
                 kind = kinds[0].value if kinds and isinstance(kinds[0], ast.Constant) else None
                 yield f"{path.relative_to(root)}:{node.lineno}", node.func.id, kind
@@ -64,7 +68,7 @@ def without_entry(root: Path) -> list[str]:
     """What is raised with a kind that the catalogue does not have, or has for another class."""
     wrong = []
     for place, name, kind in raised(root):
-        found = KINDS.get(f"D2S-{kind or CLASSES[name].general_kind}")
+        found = KINDS.get(f"D2S-{kind or ALL[name].general_kind}")
         if found is None or found.error != name:
             wrong.append(f"{place}: {name} of kind {kind}")
     return wrong
@@ -82,7 +86,7 @@ def test_no_id_is_given_twice() -> None:
 
 
 def test_every_kind_of_the_catalogue_is_raised() -> None:
-    kinds = {kind or CLASSES[name].general_kind for _, name, kind in raised(PACKAGE)}
+    kinds = {kind or ALL[name].general_kind for _, name, kind in raised(PACKAGE)}
     assert {kind.name for kind in KINDS.values()} - kinds == set()
 
 
@@ -124,7 +128,7 @@ def test_errors_have_ids() -> None:
 
 
 def test_every_class_of_errors_has_entries() -> None:
-    assert {kind.error for kind in KINDS.values()} == CLASSES.keys() - {"D2SError"}
+    assert {kind.error for kind in KINDS.values()} == ALL.keys() - {"D2SError"}
 
 
 def test_ids_are_letters_of_their_class_and_numbers() -> None:
@@ -141,6 +145,21 @@ def test_an_error_keeps_its_id(name: str) -> None:
     assert (type(again), again.id, str(again)) == (type(error), "D2S-T02", str(error))
     assert str(error) == "words [D2S-T02]\n  file.py:3\n    x = 1\n  advice"
     assert error.message == "words"
+
+
+@pytest.mark.parametrize("id", ["D2S-B01", "D2S-W01", "D2S-W02"])
+def test_a_failed_assertion_keeps_its_id(id: str) -> None:
+    def f(x):
+        x.register_hook(lambda g: g * g + 1) if id == "D2S-W02" else None
+        return x * x.detach() if id == "D2S-W01" else x if d2s.in_dynamic_mode() and id == "D2S-B01" else x * 2
+
+    with pytest.raises(tuple(FAILURES.values())) as caught:
+        (assert_same_in_both_modes if id == "D2S-B01" else check_grads)(f, d2s.to_tensor([3.0], stop_gradient=False))
+    error = caught.value
+    again = pickle.loads(pickle.dumps(error))
+    assert error.id == again.id == id
+    assert str(error).partition("\n")[0].endswith(f" [{id}]")
+    assert (type(again), str(again), again.location) == (type(error), str(error), error.location)
 
 
 def test_an_error_without_kind_shows_no_id() -> None:
