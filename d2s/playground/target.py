@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 from types import FunctionType
 from typing import Any
@@ -29,7 +30,7 @@ class Target:
         namespace = self.namespace()
         self.names = [key for key, value in namespace.items() if _can_be_called(value, file)]
         if not self.names:
-            raise LookupError("the program defines no function and no Layer")
+            raise LookupError(_nothing_to_call(namespace))
         self.name = name if name in self.names else self.names[-1]
 
     def namespace(self) -> dict[str, Any]:
@@ -44,6 +45,21 @@ class Target:
         if mode == "static":
             return to_static(found)
         return found.dygraph_function if isinstance(found, StaticFunction) else found
+
+
+def _nothing_to_call(namespace: dict[str, Any]) -> str:
+    """Why there is nothing to call, and what to do."""
+    layers = [value for value in namespace.values() if isinstance(value, type) and issubclass(value, Layer)
+              and value.__module__ == namespace["__name__"]]
+    if not layers:
+        return "the program defines no function and no Layer"
+    kind = layers[-1]
+    parameters = inspect.signature(kind).parameters.values()
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    given = ", ".join(f"{name}=..." for name in needed)
+    name = "net" if "net" not in namespace else "layer"
+    return (f"the program defines the class {kind.__name__}, but makes no object of it: "
+            f"add a line like `{name} = {kind.__name__}({given})`")
 
 
 def _can_be_called(value: Any, file: str) -> bool:

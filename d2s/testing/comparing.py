@@ -200,6 +200,13 @@ def _hooks(eager: list[HookCall], static: list[HookCall], tolerance: Tolerance) 
                 "hooks", f"hook call {number}: the hooks that were called, in their order",
                 sequences[0] or "no hook", sequences[1] or "no hook", place=_odd_one(eager, static, first).place)
             return
+        if _are_exchanged(one, other, eager, static):
+            ours_in_order, theirs_in_order = (
+                ", ".join(f"{call.name}, column {call.column}" for call in calls) for calls in (eager, static))
+            yield Difference(
+                "hooks", f"hook call {number}: the hooks that were called, in their order",
+                ours_in_order, theirs_in_order, place=one.place)
+            return
         for what, a, b in (("was given", one.given, other.given), ("gave", one.result, other.result)):
             if (a is None) != (b is None) or (a is not None and b is not None and not tolerance.admits(a, b)):
                 ours, theirs = (Seen("None") if array is None else Seen(array) for array in (a, b))
@@ -210,6 +217,12 @@ def _hooks(eager: list[HookCall], static: list[HookCall], tolerance: Tolerance) 
                     "hooks", f"hook call {number}: what {_who(one)} {what}", shown(ours, theirs), shown(theirs, ours),
                     detail=detail, place=one.place if what == "gave" else None)
                 return
+
+
+def _are_exchanged(one: HookCall, other: HookCall, eager: list[HookCall], static: list[HookCall]) -> bool:
+    """True if two calls of one name are of different functions, which stand on one line and both modes call."""
+    return one.code != other.code and any(call.code == other.code for call in eager) and any(
+        call.code == one.code for call in static)
 
 
 def _who(call: HookCall) -> str:

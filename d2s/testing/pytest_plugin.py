@@ -2,7 +2,7 @@
 
 * fixture ``both_modes``: `assert_same_in_both_modes`
 * marker ``@pytest.mark.both_modes``: the test runs twice, with static functions run eagerly and as Programs; the
-  fixture ``d2s_mode`` says which ("eager", "static")
+  fixture ``d2s_mode`` says which ("eager", "static"); fixtures of function scope run in the mode too
 * fixture ``golden``: ``golden(value)`` compares with ``golden/<test>.txt`` beside the test file
 * option ``--d2s-update-golden``: write golden files
 """
@@ -33,8 +33,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.get_closest_marker("both_modes") is not None:
-        if "d2s_mode" not in metafunc.fixturenames:
-            metafunc.fixturenames.append("d2s_mode")
+        # First, so that the fixtures of the test run in its mode.
+        if "d2s_mode" in metafunc.fixturenames:
+            metafunc.fixturenames.remove("d2s_mode")
+        metafunc.fixturenames.insert(0, "d2s_mode")
         metafunc.parametrize("d2s_mode", ["eager", "static"], indirect=True)
 
 

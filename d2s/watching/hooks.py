@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ class HookCall:
         The user's lines; `registered` is None if that was before anybody watched.
     given, result : ndarray or None
         The gradient before and after; `result` is None too if the hook gave None.
+    code : code object or None
+        Of the function: two hooks of one line have the same name.
     """
 
     name: str
@@ -35,6 +38,13 @@ class HookCall:
     registered: Location | None
     given: np.ndarray[Any, Any] | None
     result: np.ndarray[Any, Any] | None
+    code: CodeType | None = None
+
+    @property
+    def column(self) -> int | None:
+        """The column of the line, from 0, at which the text of the function's result begins."""
+        positions = () if self.code is None else self.code.co_positions()
+        return min((column for *_, column, _ in positions if column), default=None)
 
     @property
     def place(self) -> Location | None:
@@ -56,7 +66,8 @@ def watched_hooks(note: Callable[[HookCall], None], apply: bool = True) -> Itera
         after = result.data if gradient and isinstance(result, Tensor) else None
         code = getattr(hook, "__code__", None)
         defined = None if code is None else Location(code.co_filename, code.co_firstlineno)
-        note(HookCall(name_of(hook), defined, registered.get(id(hook), (None, None))[1], given, after))
+        place = registered.get(id(hook), (None, None))[1]
+        note(HookCall(name_of(hook), defined, place, given, after, code))
         return result if apply else None
 
     before = watching.registers, watching.calls

@@ -112,12 +112,18 @@ def test_what_differs_is_said(answer: Ask) -> None:
     assert found["differences"] == ["result", "x.grad"]
 
 
+LAYER = "import d2s\n\nclass Net(d2s.nn.Layer):\n"
+
+
 @pytest.mark.parametrize(
     ("program", "inputs", "where", "line", "words"),
     [
         ("def f(x):\n    return x +\n", "x = [1.0]", "program", 2, "SyntaxError: invalid syntax"),
         ("y = 1 / 0\n", "", "program", 1, "ZeroDivisionError"),
         ("x = 1\n", "", "program", None, "defines no function"),
+        (f"{LAYER}    def __init__(self, size, *, bias, scale=1.0):\n        super().__init__()\n", "", "program", None,
+         "makes no object of it: add a line like `net = Net(size=..., bias=...)`"),
+        (f"{LAYER}    pass\n", "", "program", None, "add a line like `net = Net()`"),
         ("def f(x):\n    return x\n", "x = [1.0", "inputs", 1, "'[' was never closed"),
         ("def f(x):\n    return x\n", "x = [1.0]\nx + 1", "inputs", 2, "write a line like"),
         ("def f(x):\n    return x\n", "\nx = nothing", "inputs", 2, "x: NameError"),

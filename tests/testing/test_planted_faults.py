@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import d2s
+from d2s.core.hooks import HookList
 from d2s.core.op import OP_TABLE
+from d2s.jit import function
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.run_program import CallNode
 from d2s.static import runtime
@@ -219,6 +221,30 @@ def test_the_fault_is_found_and_its_line_named(fault: str, monkeypatch: pytest.M
     # All is as it was before.
     assert (LOG, COUNTER.count) == ([], 0)
     assert given[0].grad is None
+
+
+def two_hooks_in_a_line(x):
+    y = x * 2
+    y.register_hook(lambda g: LOG.append(g.sum().item())); y.register_hook(lambda g: None)  # noqa: E702
+    return y * y
+
+
+def test_swapped_hooks_of_one_line_that_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = d2s.to_tensor([1.0, 2.0], stop_gradient=False)
+    assert_same_in_both_modes(two_hooks_in_a_line, x)
+    run = HookList.run
+
+    def swapped(self: HookList, *args: Any, **kwargs: Any) -> Any:
+        if function._enabled:
+            self.hooks = type(self.hooks)(reversed(self.hooks.items()))
+        return run(self, *args, **kwargs)
+
+    monkeypatch.setattr(HookList, "run", swapped)
+    with pytest.raises(ModesDiffer, match="column") as raised:
+        assert_same_in_both_modes(two_hooks_in_a_line, x)
+    assert raised.value.location is not None
+    assert raised.value.location.line == two_hooks_in_a_line.__code__.co_firstlineno + 2
+    assert raised.value.difference.eager != raised.value.difference.static
 
 
 def test_a_stale_constant(monkeypatch: pytest.MonkeyPatch) -> None:

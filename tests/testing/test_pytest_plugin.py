@@ -40,6 +40,23 @@ def test_marked(n, d2s_mode):
 def test_marked_without_fixture():
     assert f(d2s.to_tensor([1.0])).item() == 2.0
 
+def traces():
+    f.program_cache.__init__()
+    f(d2s.to_tensor([1.0]))
+    return len(f.program_cache)
+
+@pytest.fixture
+def early():
+    return traces()
+
+@pytest.fixture(autouse=True)
+def always(request):
+    request.node.traced = traces()
+
+@pytest.mark.both_modes
+def test_fixtures_run_in_the_mode(early, request, d2s_mode):
+    assert early == request.node.traced == (d2s_mode == "static")
+
 def test_fixture(both_modes):
     both_modes(f, d2s.to_tensor([1.0], stop_gradient=False))
 
@@ -65,12 +82,12 @@ def test_marker_fixtures_and_golden_files(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=TESTS)
     missing = run(pytester)
     assert "there is no golden file" in missing
-    assert "1 failed, 7 passed" in missing
-    assert "8 passed" in run(pytester, "--d2s-update-golden")
+    assert "1 failed, 9 passed" in missing
+    assert "10 passed" in run(pytester, "--d2s-update-golden")
     folder = pytester.path / "golden"
     assert (folder / "test_golden.txt").read_text() == "float32[2]\n  2.0, 4.0\n"
     assert "return x * 2" in (folder / "test_golden-code.txt").read_text()
-    assert "8 passed" in run(pytester)
+    assert "10 passed" in run(pytester)
     (folder / "test_golden.txt").write_text("float32[2]\n  2.0, 5.0\n")
     wrong = run(pytester)
     assert "-  2.0, 5.0" in wrong
