@@ -14,8 +14,9 @@ from d2s.errors import Location, UnsupportedSyntaxError, user_location
 from d2s.operators import conversion
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
+from d2s.operators.outcomes import Outcome
 from d2s.operators.recorder import TooManyWays
-from d2s.operators.region import Outcome, explore
+from d2s.operators.region import explore
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Argument, fetcher
 from d2s.operators.tracer import Tracer

@@ -13,11 +13,12 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators import access, classes, copies, native, open_lists, places, special_methods
-from d2s.operators.control_flow import SymbolicRange, for_loop, is_symbol, symbol_of
+from d2s.operators.control_flow import SymbolicRange, for_loop
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
 from d2s.operators.open_items import is_open, refuse
 from d2s.operators.special_methods import asking, untraced
+from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, TensorSpec
-from d2s.operators.control_flow import symbol_of
-from d2s.operators.equality import is_plain
+from d2s.operators.equality import is_plain, same_plain_value
 from d2s.operators.open_items import Elements, elements_of, is_open, new_list
-from d2s.operators.region import CannotMerge, same_plain_value
+from d2s.operators.outcomes import CannotMerge
+from d2s.operators.symbols import symbol_of
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen
 from d2s.static.program import Value

@@ -11,19 +11,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.heap import Heap
+from d2s.operators.merging import merge_outcomes
 from d2s.operators.native import truth
-from d2s.operators.region import (
-    CannotMerge,
-    Grown,
-    IteratorAdvanced,
-    Outcome,
-    apply_changes,
-    merge_outcomes,
-    trace_branch,
-)
+from d2s.operators.outcomes import CannotMerge, Grown, Outcome
+from d2s.operators.region import IteratorAdvanced, apply_changes, trace_branch
+from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Operator
 from d2s.static.runtime import is_bound
@@ -31,18 +25,6 @@ from d2s.static.variable import ObjectVariable, Variable
 from d2s.transpiler.interface import PythonOperators
 
 MAX_TURNS_AFTER_SYMBOLIC_STOP = 2_000
-
-
-def is_symbol(thing: Any) -> bool:
-    """True for values that are known only when the Program runs."""
-    return isinstance(thing, Variable | ObjectVariable)
-
-
-def symbol_of(tracer: Tracer, thing: Any) -> Any:
-    """`thing`, with a Variable for an eager tensor."""
-    if isinstance(thing, TensorBase) and not isinstance(thing, Variable):
-        return tracer.lift(thing)
-    return thing
 
 
 def if_else(tracer: Tracer, test: Any, body: Callable[[], Any], orelse: Callable[[], Any] | None) -> Any:
@@ -348,6 +330,5 @@ def _check(holds: Any) -> None:
 
 
 __all__ = [
-    "Mark", "SymbolicRange", "and_", "assert_", "both", "bound", "either", "for_loop", "if_else", "is_symbol", "not_",
-    "or_", "symbol_of",
+    "Mark", "SymbolicRange", "and_", "assert_", "both", "bound", "either", "for_loop", "if_else", "not_", "or_",
 ]

@@ -85,3 +85,10 @@ def shows_its_content(value: Any) -> bool:
 
 # Set for classes made by a `class` statement: their instances hold attributes, in a dict or in slots.
 _HEAP_TYPE = 1 << 9
+
+
+def same_plain_value(a: Any, b: Any) -> bool:
+    """True for equal plain values (strings, numbers, None) of the same type."""
+    if type(a) in (int, float, str, bool, bytes, complex, type(None)):
+        return same_value(a, b)
+    return False

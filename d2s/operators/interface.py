@@ -11,9 +11,9 @@ from typing import Any
 
 from d2s.operators import access, classes, control_flow, items, libraries, loops, native, open_lists, special_methods
 from d2s.operators.attempts import note_caught
-from d2s.operators.control_flow import is_symbol
 from d2s.operators.converted import mark_nested
 from d2s.operators.names import Names
+from d2s.operators.symbols import is_symbol
 from d2s.operators.tracer import current_tracer
 from d2s.static.runtime import content_of_cell
 from d2s.static.variable import ObjectVariable, Variable

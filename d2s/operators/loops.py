@@ -14,11 +14,13 @@ from typing import Any, TypeAlias
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import carried
 from d2s.operators.carried import BuiltForm, Form, OpenForm, ValueOf
-from d2s.operators.control_flow import Mark, and_, is_symbol, not_, symbol_of
+from d2s.operators.control_flow import Mark, and_, not_
 from d2s.operators.heap import Heap, write
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open
 from d2s.operators.open_lists import open_list
-from d2s.operators.region import ENDS, CannotMerge, Grown, IteratorAdvanced, Outcome, trace_branch
+from d2s.operators.outcomes import CannotMerge, Grown, Outcome
+from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
+from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen, sharing_of
 from d2s.static.program import Block, Value, map_values, walk_operators

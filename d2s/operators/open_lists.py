@@ -20,7 +20,7 @@ from d2s.operators import carried
 from d2s.operators.carried import BuiltForm, Form, ObjectForm, OpenForm, SameForm, TensorForm
 from d2s.operators.control_flow import for_loop, if_else
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list, refuse
-from d2s.operators.region import CannotMerge
+from d2s.operators.outcomes import CannotMerge
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen
 from d2s.ops import joining

@@ -174,7 +174,7 @@ class _Ordered:
 
 def order_key(tracer: Tracer, parts: Iterable[Any], key: Any) -> Any:
     """The key by which `parts` are put in order; objects of the user's classes are compared through the trace."""
-    if not any(users(tracer, part if key is None else None, "__lt__", "__gt__") for part in parts):
+    if key is not None or not any(users(tracer, part, "__lt__", "__gt__") for part in parts):
         return key
     return lambda part: _Ordered(tracer, part)
 

@@ -1,0 +1,329 @@
+"""Two paths that end alike become one: each thing that differs is merged into one value that the `cond` gives."""
+
+from __future__ import annotations
+
+from types import CellType
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.operators import choices
+from d2s.operators.carried import OpenForm, joined
+from d2s.operators.equality import is_plain, same_plain_value, same_value
+from d2s.operators.heap import Heap
+from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list
+from d2s.operators.outcomes import CannotMerge, Grown, Outcome
+from d2s.operators.tracer import Tracer
+from d2s.operators.views import note_chosen
+from d2s.static.program import Block, Operator, Value
+from d2s.static.runtime import MISSING
+from d2s.static.variable import ObjectVariable, Variable
+
+
+def merge_outcomes(
+    tracer: Tracer, test: Value, first: tuple[Block, Outcome], second: tuple[Block, Outcome], before: Heap
+) -> Outcome:
+    """Emit the `cond` of two branches and describe the state after it.
+
+    Raises
+    ------
+    CannotMerge
+        If one branch ends in an exception, or the states differ in more than values.
+    """
+    (then, after_then), (orelse, after_orelse) = first, second
+    for outcome in (after_then, after_orelse):
+        if outcome.error is not None:
+            raise CannotMerge(f"{type(outcome.error).__name__} on one path") from outcome.error
+    merger = _Merger(tracer, (then, orelse), (after_then, after_orelse), before)
+    pending = merger.trace_state(after_then.state, after_orelse.state)
+    result = merger.merge(after_then.result, after_orelse.result, "the result")
+    changes: dict[int, tuple[Any, Any]] = {}
+    for key in dict.fromkeys((*after_then.changes, *after_orelse.changes)):
+        node = before.nodes[key]
+        old = before.contents[key]
+        a = after_then.changes[key][1] if key in after_then.changes else old
+        b = after_orelse.changes[key][1] if key in after_orelse.changes else old
+        changes[key] = (node, merger.content(node, a, b, before.names.get(key, "a variable")))
+    record = tracer.new_value("record", None)
+    emitted = tracer.emit("cond", (test,), tuple(merger.outputs), {}, effect=True, blocks=(then, orelse))
+    if emitted.record is None:
+        emitted.record = record
+        then.outputs, orelse.outputs = tuple(merger.then_values), tuple(merger.orelse_values)
+        tracer.definitions[record] = (emitted, tracer.block)
+    real = merger.resolve(emitted.outputs)
+    for key, (node, content) in changes.items():
+        if isinstance(node, Variable):
+            changes[key] = (node, real.get(content, content))
+    canonical = [(variable, real.get(value, value)) for variable, value in pending[2]]
+    tensors = {real.get(value, value): tensor for value, tensor in pending[3].items()}
+    return Outcome(result, changes, None, (pending[0], pending[1], canonical, tensors, *pending[4:]))
+
+
+class _Merger:
+    """Merges the values of two paths; collects what the `cond` has to give."""
+
+    def __init__(
+        self, tracer: Tracer, blocks: tuple[Block, Block], ends: tuple[Outcome, Outcome], before: Heap
+    ) -> None:
+        self.tracer = tracer
+        self.before = before
+        self.blocks = blocks
+        self.ends = ends
+        self.outputs: list[Value] = []
+        self.then_values: list[Value] = []
+        self.orelse_values: list[Value] = []
+        self.made: dict[tuple[int, int], Any] = {}
+        self.kept: list[Any] = []
+        self.pairs: dict[Value, Any] = {}
+        self.lists: dict[Value, list[Any]] = {}
+
+    def resolve(self, outputs: tuple[Value, ...]) -> dict[Value, Value]:
+        """Use the outputs that the operator really has (those of an earlier path, in a replay)."""
+        real = dict(zip(self.outputs, outputs, strict=False))
+        for own, holder in self.pairs.items():
+            holder.value = real.get(own, own)
+        for own, made in self.lists.items():
+            self.tracer.lowering.adopt(made, real.get(own, own))
+        return real
+
+    def trace_state(self, first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Pending effects and written tensors of two paths."""
+        dirty = {**first[1], **second[1]}
+        pending = {}
+        for key in dict.fromkeys((*first[0], *second[0])):
+            one, two = first[0].get(key), second[0].get(key)
+            if one is None or two is None:
+                raise CannotMerge(f"{key[2]} of an object from outside is written on one path only")
+            pending[key] = (self.merge(one[0], two[0], str(key[2])), one[1])
+        canonical: list[tuple[Variable, Value]] = []
+        tensors = {**first[3], **second[3]}
+        values = {id(variable): (variable, value) for variable, value in second[2]}
+        for variable, value in first[2]:
+            other = values.get(id(variable), (variable, value))[1]
+            if other is value:
+                canonical.append((variable, value))
+            else:
+                merged = self.value(value, other, variable.name)
+                canonical.append((variable, merged))
+                tensors[merged] = tensors[value]
+        known = {id(variable) for variable, _ in canonical}
+        canonical += [pair for pair in second[2] if id(pair[0]) not in known]
+        # What an object of the Program was filled with last, where both paths agree on it.
+        filled = {key: template for key, template in first[4].items() if second[4].get(key) is template}
+        if first[6] is not second[6]:
+            raise CannotMerge("grad mode is on behind one path and off behind the other")
+        if not first[7].agrees(second[7]):
+            raise CannotMerge("a Layer has other hooks behind one path than behind the other")
+        hooks = first[7] if first[7].in_doubt else second[7]
+        return pending, dirty, canonical, tensors, filled, first[5].joined(second[5]), first[6], hooks
+
+    def content(self, node: Any, a: Any, b: Any, name: str) -> Any:
+        """Content of a mutable object after two paths."""
+        if isinstance(node, CellType):
+            return self.merge(a, b, name)
+        if isinstance(node, Variable):
+            return a if a is b else self.value(a, b, a.name)
+        if isinstance(a, dict):
+            if list(a) != list(b):
+                raise CannotMerge(f"a {type(node).__name__} has different keys or attributes")
+            return {key: self.merge(a[key], b[key], str(key)) for key in a}
+        if isinstance(node, set):
+            if a == b:
+                return a
+            raise CannotMerge("a set has different members")
+        if type(node) is list and _is_open(a) != _is_open(b):
+            raise Grown(node, "a list is one of the run on one path only")
+        if len(a) != len(b):
+            if type(node) is list:
+                raise Grown(node, "a list has different lengths")
+            raise CannotMerge("a list has different lengths")
+        return type(a)(self.merge(x, y, "an element") for x, y in zip(a, b, strict=True))
+
+    def merge(self, a: Any, b: Any, what: str) -> Any:
+        """One object for the value `a` of the first path and `b` of the second."""
+        if a is b:
+            return a
+        known = self.made.get((id(a), id(b)))
+        if known is None:
+            known = self._merge(a, b, what)
+            self.made[(id(a), id(b))] = known
+            self.kept += [a, b]
+        return known
+
+    def _merge(self, a: Any, b: Any, what: str) -> Any:
+        if a is MISSING or b is MISSING:
+            return self._with_missing(a, b, what)
+        if isinstance(a, TensorBase) and isinstance(b, TensorBase):
+            first, second = self.tensor_value(a, 0), self.tensor_value(b, 1)
+            merged = Variable(self.tracer, self.value(first, second, first.name))
+            note_chosen(merged, (self.variable(a), self.variable(b)))
+            return self._holder(merged)
+        if isinstance(a, TensorBase) or isinstance(b, TensorBase):
+            return self._truth_of_tensor(a, b, what)
+        if isinstance(a, ObjectVariable) or isinstance(b, ObjectVariable) or self._are_numbers(a, b) or (
+            self.tracer.in_loop > 0 and {type(a), type(b)} <= {int, float, bool, type(None)} and type(a) is not type(b)
+        ):
+            return self._objects(a, b, what)
+        if type(a) is list and type(b) is list and self.tracer.in_loop and (is_open(a) or is_open(b)):
+            for side in (a, b):
+                if not is_open(side):
+                    raise Grown(side, f"{what} is a list of the run on one path only")
+            values = map(self.tracer.lowering.list_of_run, (a, b))
+            return self._list(what, _elements_of_either(a, b, what), *values)
+        if type(a) is type(b):
+            if isinstance(a, list | dict) and any(map(self.is_older, (a, b))):
+                # It is one of two objects, not a new one.
+                raise CannotMerge(f"{what} is one {type(a).__name__} on one path and another on the other")
+            if isinstance(a, tuple | list) and len(a) == len(b):
+                parts = [self.merge(x, y, what) for x, y in zip(a, b, strict=True)]
+                return type(a)(*parts) if hasattr(a, "_fields") else type(a)(parts)
+            if type(a) is dict and list(a) == list(b):
+                return {key: self.merge(a[key], b[key], f"{what}[{key!r}]") for key in a}
+            if same_plain_value(a, b):
+                return a
+        raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
+
+    def tensor_value(self, tensor: Any, path: int) -> Value:
+        """The Value of a tensor at the end of a path."""
+        return self.ends[path].value_of(self.variable(tensor))
+
+    def variable(self, tensor: Any) -> Variable:
+        return tensor if isinstance(tensor, Variable) else self.tracer.lift(tensor)
+
+    def is_older(self, thing: Any) -> bool:
+        """True for an object that was there before the branches."""
+        return self.before.holds(thing) or self.tracer.is_outer(thing)
+
+    def _are_numbers(self, a: Any, b: Any) -> bool:
+        return type(a) is type(b) and type(a) in (int, float, bool) and not same_value(a, b)
+
+    def _truth_of_tensor(self, a: Any, b: Any, what: str) -> Any:
+        """A Python bool and a one-element bool tensor: only their truth matters in the test of a loop."""
+        tensor, other = (a, b) if isinstance(a, TensorBase) else (b, a)
+        kind = other.value.kind if isinstance(other, ObjectVariable) else type(other)
+        if not self.tracer.in_test or kind is not bool or self.variable(tensor).dtype != np.dtype(bool):
+            raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
+        position = 0 if tensor is a else 1
+        out = self.tracer.new_value("item", None, kind=bool)
+        block = self.blocks[position]
+        added = Operator("item", (self.tensor_value(tensor, position),), (out,), {"index": (), "use": "bool()"})
+        block.operators.append(added)
+        self.tracer.definitions[out] = (added, block)
+        item = ObjectVariable(self.tracer, out)
+        return self._objects(item, b, what) if position == 0 else self._objects(a, item, what)
+
+    def _objects(self, a: Any, b: Any, what: str) -> Any:
+        kinds = {part.value.kind if isinstance(part, ObjectVariable) else type(part) for part in (a, b)}
+        # No turn of a loop can be taken apart: there a number or None is an object of some kind.
+        alike = len(kinds) == 1 or (self.tracer.in_loop > 0 and kinds <= {int, float, bool, type(None), None})
+        if not alike or not all(isinstance(p, ObjectVariable) or self._is_number(p) for p in (a, b)):
+            raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
+        names = [part.value.maybe_missing for part in (a, b) if isinstance(part, ObjectVariable)]
+        missing = next(filter(None, names), None)
+        kind = kinds.pop() if len(kinds) == 1 else None
+        out = self.tracer.new_value(_base_name(a, b), None, kind=kind, maybe_missing=missing)
+        self._give(out, self._object_value(a), self._object_value(b))
+        return self._holder(ObjectVariable(self.tracer, out))
+
+    def _is_number(self, part: Any) -> bool:
+        # No turn of a loop can be taken apart, so there any plain value becomes one of the run.
+        return type(part) in (int, float, bool) or (self.tracer.in_loop > 0 and is_plain(part))
+
+    def _object_value(self, part: Any) -> Value:
+        return part.value if isinstance(part, ObjectVariable) else self.tracer.constant(part)
+
+    def _with_missing(self, a: Any, b: Any, what: str) -> Any:
+        """A name bound on one path only: usable where it is bound, an error when the Program runs elsewhere."""
+        present = b if a is MISSING else a
+        nothing = self.tracer.constant(None)
+        if isinstance(present, TensorBase):
+            value = self.tensor_value(present, 1 if a is MISSING else 0)
+            name = value.maybe_missing or what
+            out = self.tracer.new_value(what, value.spec, value.stop_gradient, maybe_missing=name)
+            self.tracer.note_chosen(out, (value,))
+            self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
+            merged = Variable(self.tracer, out)
+            note_chosen(merged, (self.variable(present),))
+            return self._holder(merged)
+        if is_open(present) and self.tracer.in_loop:
+            nothing, value = self.tracer.constant(MISSING), self.tracer.lowering.list_of_run(present)
+            return self._list(what, elements_of(present), *((nothing, value) if a is MISSING else (value, nothing)))
+        if type(present) is list and self.before.holds(present) and self.tracer.in_loop:
+            raise Grown(present, f"{what} is bound on one path only")
+        if isinstance(present, tuple | list) and present and self.tracer.in_loop:
+            # Reading the name reads its parts: each is checked.
+            pairs = ((MISSING, part) if a is MISSING else (part, MISSING) for part in present)
+            parts = [self._with_missing(x, y, what) for x, y in pairs]
+            return type(present)(*parts) if hasattr(present, "_fields") else type(present)(parts)
+        kind = present.value.kind if isinstance(present, ObjectVariable) else type(present)
+        if not self.tracer.in_loop or not (isinstance(present, ObjectVariable) or is_plain(present)):
+            # Outside of loops both paths are followed, each with what it knows.
+            raise CannotMerge(f"{what} is bound on one path only")
+        out = self.tracer.new_value(what, None, kind=kind, maybe_missing=what)
+        nothing = self.tracer.constant(MISSING)
+        value = self._object_value(present)
+        self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
+        return self._holder(ObjectVariable(self.tracer, out))
+
+    def value(self, a: Value, b: Value, what: str) -> Value:
+        """One Value for two tensor Values."""
+        if a is b:
+            return a
+        spec = choices.joined_spec(a, b)
+        if spec is None:
+            raise CannotMerge(f"{what} is {a.spec} on one path and {b.spec} on the other")
+        missing = a.maybe_missing or b.maybe_missing
+        out = self.tracer.new_value(what, spec, a.stop_gradient and b.stop_gradient, maybe_missing=missing)
+        self.tracer.note_chosen(out, (a, b))
+        self._give(out, a, b)
+        return out
+
+    def _list(self, what: str, elements: Elements, a: Value, b: Value) -> list[Any]:
+        """The list of the run that is one of two."""
+        out = self.tracer.new_value(what, None, kind=list)
+        self._give(out, a, b)
+        made = self.lists[out] = new_list(self.tracer, out, elements)
+        return made
+
+    def _give(self, out: Value, a: Value, b: Value) -> None:
+        self.outputs.append(out)
+        self.then_values.append(a)
+        self.orelse_values.append(b)
+
+    def _holder(self, symbol: Any) -> Any:
+        self.pairs[symbol.value] = symbol
+        return symbol
+
+
+def _elements_of_either(a: list[Any], b: list[Any], what: str) -> Elements:
+    """What is known of the elements of a list of the run that is one of two."""
+    first, second = elements_of(a), elements_of(b)
+    if first is second:
+        return first
+    form = joined(OpenForm(first), OpenForm(second), what, True)
+    assert isinstance(form, OpenForm)
+    for elements in (first, second):
+        for tensor in elements.tensors():
+            form.elements.note(tensor)
+    return form.elements
+
+
+def _is_open(content: list[Any]) -> bool:
+    return len(content) == 1 and type(content[0]) is OpenItems
+
+
+def _base_name(a: Any, b: Any) -> str:
+    for part in (a, b):
+        if isinstance(part, ObjectVariable):
+            return part.value.name
+    return "number"
+
+
+def _shown(part: Any) -> str:
+    if isinstance(part, TensorBase):
+        return str(part.spec)  # type: ignore[attr-defined]
+    return repr(part) if type(part) in (int, float, str, bool, type(None)) else type(part).__name__
+
+
+__all__ = ["merge_outcomes"]

@@ -1,0 +1,59 @@
+"""How the paths through a region of user code end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from d2s.static.program import Value
+from d2s.static.variable import Variable
+
+
+class CannotMerge(BaseException):
+    """Two paths end in states that no single value describes; the text says which.  No handler of the user sees it."""
+
+
+class Grown(CannotMerge):
+    """A list has another length on one path than on another: in a loop, one whose length only the run knows.
+
+    Attributes
+    ----------
+    thing : list
+    """
+
+    def __init__(self, thing: list[Any], text: str) -> None:
+        super().__init__(text)
+        self.thing = thing
+
+
+@dataclass
+class Outcome:
+    """How one path through a region ended.
+
+    Attributes
+    ----------
+    result : object
+        What the code returned.
+    changes : dict
+        Reachable objects that hold something else than before, by identity: (object, content).
+    error : BaseException or None
+        The exception that ended it.
+    state : tuple
+        State of the tracer at the end.
+    """
+
+    result: Any = None
+    changes: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    error: BaseException | None = None
+    state: tuple[Any, ...] = ()
+
+    def value_of(self, variable: Variable) -> Value:
+        """What `variable` names at the end of the path: it may have been written to there."""
+        changed = self.changes.get(id(variable))
+        if changed is not None:
+            found: Value = changed[1]
+            return found
+        return next((value for known, value in self.state[2] if known is variable), variable.value)
+
+
+__all__ = ["CannotMerge", "Grown", "Outcome"]
