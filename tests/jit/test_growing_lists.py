@@ -110,3 +110,22 @@ def test_backward_in_the_middle_of_a_run():
     parts[-1].sum().backward()
     assert np.array_equal(first, 4 * x.numpy())
     assert np.array_equal(x.grad.numpy(), 8 * x.numpy())
+
+
+@pytest.mark.parametrize("value", [2.0, -2.0])
+def test_a_name_bound_to_an_empty_tuple_in_some_turns(value: float) -> None:
+    def bound_in_a_turn(x, n):
+        i = d2s.to_tensor(0)
+        while i < n:
+            if x.sum() > i:
+                u = ()
+            i = i + 1
+        return u
+
+    found = []
+    for function in (bound_in_a_turn, d2s.to_static(bound_in_a_turn)):
+        try:
+            found.append(function(d2s.to_tensor([value]), d2s.to_tensor(3)))
+        except UnboundLocalError as error:
+            found.append(str(error))
+    assert found[0] == found[1]
