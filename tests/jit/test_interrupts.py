@@ -208,6 +208,11 @@ def called(function: Callable[..., Any], numbers: tuple[Any, ...], fails_at: int
     return shown, plain([[x.grad, y.grad], list(LOG)], Names((x, y)))
 
 
+def is_refusal(outcome: Any) -> bool:
+    """True for what `called` gives of a function that cannot become a graph."""
+    return isinstance(outcome[0], tuple) and outcome[0][0] in ("UnsupportedSyntaxError", "TracingError")
+
+
 @pytest.fixture
 def countdown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let programs log to a `Countdown`."""
@@ -219,21 +224,33 @@ def countdown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("countdown")
-@settings(relaxed, suppress_health_check=list(HealthCheck))
-@given(text=programs.functions(depth=1))
-def test_every_hook_and_effect_of_random_programs_fails_once(text: str) -> None:
-    note(text)
-    eager, static = programs.load(text), d2s.to_static(programs.load(text))
-    for numbers in ARGUMENTS:
-        usual = called(eager, numbers, 0)
-        steps = -LOG.left
-        assert called(static, numbers, 0) == usual
-        for k in places(6, steps):
-            failed = called(eager, numbers, k)
-            assert failed != usual
-            assert called(static, numbers, k) == failed, k
-            assert_untouched()
-            assert called(static, numbers, 0) == usual, k
+def test_every_hook_and_effect_of_random_programs_fails_once() -> None:
+    refused: list[bool] = []
+
+    @settings(relaxed, suppress_health_check=list(HealthCheck))
+    @given(text=programs.functions(depth=1))
+    def search(text: str) -> None:
+        note(text)
+        eager, static = programs.load(text), d2s.to_static(programs.load(text))
+        refused.append(False)
+        for numbers in ARGUMENTS:
+            usual = called(eager, numbers, 0)
+            steps = -LOG.left
+            outcome = called(static, numbers, 0)
+            if is_refusal(outcome) and not is_refusal(usual):
+                assert not LOG, "refused after an effect"
+                refused[-1] = True
+                continue
+            assert outcome == usual
+            for k in places(6, steps):
+                failed = called(eager, numbers, k)
+                assert failed != usual
+                assert called(static, numbers, k) == failed, k
+                assert_untouched()
+                assert called(static, numbers, 0) == usual, k
+
+    search()
+    assert sum(refused) <= 0.05 * len(refused), f"{sum(refused)} of {len(refused)} refused"
 
 
 @settings(relaxed, suppress_health_check=list(HealthCheck))
