@@ -340,6 +340,37 @@ KINDS = (
         """,
     ),
     syntax(
+        "U35",
+        "A key whose `__hash__` or `__eq__` acts",
+        cause="A key of a dict or a member of a set has a `__hash__` or `__eq__` of yours that changes something or "
+        "prints, or reads what the static function has changed before. Python's containers call it, which is while "
+        "the function is traced.",
+        fix="Use names or numbers as keys, or keep the function eager.",
+        example="""
+            class Key:
+                def __hash__(self):
+                    print("asked")
+                    return 1
+
+            @paddle.jit.to_static
+            def f(x):
+                return x * len({Key(): 2.0})
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            class Key:
+                def __hash__(self):
+                    return 1
+
+            @paddle.jit.to_static
+            def f(x):
+                return x * len({Key(): 2.0})
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
         "U30",
         "What a hook may have changed during backward",
         cause="A hook runs when `backward()` is called inside of a static function, in the middle of the Program. A "

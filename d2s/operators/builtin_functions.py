@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import access, classes, copies, native, open_lists, places, special_methods
+from d2s.operators import access, classes, copies, keys, native, open_lists, places, special_methods
 from d2s.operators.control_flow import SymbolicRange, for_loop
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
@@ -108,8 +108,10 @@ def _identity(tracer: Tracer, thing: Any) -> Any:
 def _hash(tracer: Tracer, thing: Any) -> Any:
     method = None if isinstance(thing, TensorBase | ObjectVariable) else access.special(tracer, thing, "__hash__")
     if method is not None:
-        return _call(method)
-    if native.is_plain(thing) and not holds_objects(thing):
+        return keys.as_hash(_call(method))
+    if type(thing) is tuple:
+        keys.key(tracer, thing)
+    if keys.is_hashed_by_value(thing):
         return hash(thing)
     return tracer.python_call(hash, (thing,), kind=int, effect=True)
 
@@ -203,7 +205,9 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
             return tracer.python_call(function, args, kwargs, kind=function, effect=True)
         if function is dict and args and tracer.is_outer(args[0]) and not isinstance(args[0], dict):
             return tracer.python_call(dict, args, kwargs, effect=True)
-        seen = (_iterable(tracer, part) if isinstance(part, Iterable) else part for part in args)
+        seen = [_iterable(tracer, part) if isinstance(part, Iterable) else part for part in args]
+        if function in (dict, set, frozenset) and len(seen) == 1:
+            return keys.made(tracer, function, seen[0], kwargs)
         return function(*seen, **kwargs)
 
     return traced
@@ -244,6 +248,15 @@ def _print(tracer: Tracer, *args: Any, **kwargs: Any) -> None:
     special_methods.text_later(tracer, builtins.print, args, kwargs)
 
 
+def _fromkeys(tracer: Tracer, names: Any, value: Any = None) -> Any:
+    if is_open(names):
+        refuse("a dict with keys from a list whose length only the run knows")
+    given = _iterable(tracer, names)
+    if isinstance(given, ObjectVariable):
+        return tracer.python_call(dict.fromkeys, (given, value), effect=True)
+    return keys.dict_of(tracer, ((name, value) for name in given))
+
+
 _index = asking("__index__", kind=int, otherwise=untraced(operator.index))
 
 
@@ -264,7 +277,7 @@ MEANING: dict[Any, Callable[..., Any]] = {
     filter: _mapping(filter), sorted: _mapping(sorted), min: _mapping(min), max: _mapping(max),
     zip: _over(zip), enumerate: _over(enumerate), list: _over(list), tuple: _over(tuple), set: _over(set),
     reversed: asking("__reversed__", otherwise=_reversed), iter: _over(iter), dict: _over(dict),
-    frozenset: _over(frozenset),
+    frozenset: _over(frozenset), dict.fromkeys: _fromkeys,
     copy.copy: copies.shallow_copy, copy.deepcopy: copies.deep_copy, dataclasses.replace: copies.replaced,
     warnings.warn: places.warn, breakpoint: places.stop_in_debugger,
 }

@@ -27,6 +27,7 @@ from d2s.operators import (
     classes,
     conversion,
     items,
+    keys,
     libraries,
     making,
     native,
@@ -167,6 +168,11 @@ def _call_without_source(tracer: Tracer, func: FunctionType, args: tuple[Any, ..
     """A function made by `exec`: those of dataclasses are known; others must not see what is older."""
     if func.__name__ == "__eq__" and len(args) == 2 and dataclasses.is_dataclass(args[0]):
         return _equal_dataclasses(tracer, *args)
+    if func.__name__ == "__hash__" and len(args) == 1 and dataclasses.is_dataclass(args[0]):
+        names = [
+            field.name for field in dataclasses.fields(args[0])
+            if (field.compare if field.hash is None else field.hash)]
+        return call(hash, tuple(access.attr(tracer, args[0], name) for name in names))
     dataclass = making.dataclass_of(func, args)
     if dataclass is not None:
         args, kwargs = _with_defaults(tracer, func, args, kwargs)
@@ -263,6 +269,7 @@ def _pick(tracer: Tracer, picker: Any, thing: Any) -> Any:
 
 def _call_cached(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function behind `lru_cache`: computed anew in each run, which must make no difference."""
+    keys.key(tracer, (*args, *kwargs.values()))
     before = tracer.effects
     result = call(func.__wrapped__, *args, **kwargs)
     if tracer.effects != before or not _is_shareable(result):

@@ -69,6 +69,7 @@ class ContainerReader(OutsideReader):
             return deque(parts, thing.maxlen) if isinstance(thing, deque) else _like(thing, list, parts)
         if isinstance(thing, dict | set | frozenset):
             _refuse_tensors_as_keys(thing)
+            self._look_at_keys(thing)
         if isinstance(thing, dict):
             self.require(_keys_guard(source, thing), thing)
             items = {key: self.read_item(thing, key, source) for key in _parts(thing)}
@@ -190,6 +191,13 @@ class ContainerReader(OutsideReader):
         if any(place[0] == id(thing) and place[1] == "attr" for place in self.pending) or id(thing) in self.dirty:
             _refuse_table()
         self._tables[id(thing)] = self._tables[id(thing.__dict__)] = thing
+
+    def _look_at_keys(self, thing: Any) -> None:
+        """What a copy of a dict or set hashes anew."""
+        from d2s.operators import keys
+
+        tracer: Any = self
+        keys.rehashed(tracer, thing)
 
     def _refuse_change_of_viewed(self, thing: Any) -> None:
         if id(thing) in self._tables:

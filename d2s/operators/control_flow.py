@@ -125,6 +125,18 @@ class SymbolicRange:
         return SymbolicRange(last, start - step, -step)
 
 
+class Turns:
+    """Something to loop over, whose length only the run knows."""
+
+    def length(self) -> Any:
+        """How many turns there are."""
+        raise NotImplementedError
+
+    def part(self, index: Any) -> Any:
+        """What the turn with this number is given."""
+        raise NotImplementedError
+
+
 def for_loop(
     tracer: Tracer, iterable: Any, body: Callable[[Any], Any], stop: Callable[[], Any] | None,
 ) -> None:
@@ -133,7 +145,7 @@ def for_loop(
     if isinstance(iterable, SymbolicRange):
         _count(tracer, iterable, body, stop)
         return
-    if hasattr(iterable, "part"):
+    if isinstance(iterable, Turns):
         _turns(
             tracer, 0, 1, lambda index: index < iterable.length(), lambda index: body(iterable.part(index)), stop)
         return

@@ -9,7 +9,18 @@ from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any
 
-from d2s.operators import access, classes, control_flow, items, libraries, loops, native, open_lists, special_methods
+from d2s.operators import (
+    access,
+    classes,
+    control_flow,
+    items,
+    keys,
+    libraries,
+    loops,
+    native,
+    open_lists,
+    special_methods,
+)
 from d2s.operators.attempts import note_caught
 from d2s.operators.converted import mark_nested
 from d2s.operators.names import Names
@@ -237,6 +248,14 @@ class TraceOperators(PythonOperators):
         if tracer is None or not isinstance(iterable, open_lists.Parts | control_flow.SymbolicRange):
             return PythonOperators.list_comp(iterable, elt, test)
         return open_lists.list_comp(tracer, iterable, elt, test)
+
+    def dict_of(self, pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:  # type: ignore[override]
+        tracer = current_tracer()
+        return dict(pairs) if tracer is None else keys.dict_of(tracer, pairs)
+
+    def set_of(self, parts: Iterable[Any]) -> set[Any]:  # type: ignore[override]
+        tracer = current_tracer()
+        return set(parts) if tracer is None else keys.set_of(tracer, parts)
 
     def binary(self, name: str, left: Any, right: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import native, open_lists, picking
+from d2s.operators import keys, native, open_lists, picking
 from d2s.operators.access import special
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, is_layer, lookup
@@ -34,6 +34,8 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     getter = special(tracer, value, "__getitem__")
     if getter is not None:
         return _call(getter, index)
+    if isinstance(value, dict):
+        keys.key(tracer, index, value)
     _adopt_namespace(tracer, value)
     source = tracer.source_of(value)
     if is_layer(value):
@@ -41,8 +43,8 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     if source is None or holds_tensors(value):
         place = picking.place_in(tracer, value, index)
         if place is not None:
-            keys = list(value) if isinstance(value, dict) else range(len(value))
-            return picking.picked(tracer, lambda number: item(tracer, value, keys[number]), place, len(keys))
+            names = list(value) if isinstance(value, dict) else range(len(value))
+            return picking.picked(tracer, lambda number: item(tracer, value, names[number]), place, len(names))
     if source is None:
         _fill_in(value, index)
         return value[_position(tracer, index)]
@@ -124,6 +126,8 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
         open_lists.store_item(tracer, target, index, value)
         return
     tracer.check_not_frozen(target)
+    if isinstance(target, dict):
+        keys.key(tracer, index, target)
     _adopt_namespace(tracer, target)
     setter = special(tracer, target, "__setitem__")
     if setter is not None:
@@ -139,6 +143,8 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
 def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
     """``del target[index]``."""
     tracer.check_not_frozen(target)
+    if isinstance(target, dict):
+        keys.key(tracer, index, target)
     deleter = None if isinstance(target, ObjectVariable | TensorBase) else special(tracer, target, "__delitem__")
     if deleter is not None:
         _call(deleter, index)
@@ -195,6 +201,8 @@ def contains(tracer: Tracer, container: Any, element: Any) -> Any:
         if compares(tracer, container) or compares(tracer, element):
             return search(tracer, tracer.snapshot(container), "__contains__", element)
     source = tracer.source_of(container)
+    if isinstance(container, dict | set | frozenset):
+        keys.key(tracer, element, container)
     if source is not None and isinstance(container, dict | set | frozenset):
         if isinstance(element, TensorBase):
             return element in tracer.snapshot(container)

@@ -123,9 +123,10 @@ def _call_bound_builtin(
     tracer: Tracer, func: Any, owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """A method of a built-in type."""
-    from d2s.operators import open_lists
+    from d2s.operators import keys, open_lists
 
     tracer.check_untouched(owner)
+    args = keys.asked_for(tracer, owner, name, args)
     if is_open(owner):
         return open_lists.call_method(tracer, func, owner, args, kwargs)
     if type(owner) is list and name in _TAKE_WHOLE and args and is_open(args[0]):
@@ -217,6 +218,10 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
         given = _if_known if looks else _if_users
         args = tuple(map(given, args))
         kwargs = {name: given(arg) for name, arg in kwargs.items()}
+    if isinstance(func, type) and issubclass(func, dict):
+        from d2s.operators import keys
+
+        args = keys.asked_for(tracer, {}, "update", args)
     return func(*seen(tracer, args), **seen_named(tracer, kwargs))
 
 

@@ -8,6 +8,7 @@ the run without turns and the run with one, and the loop goes on behind it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import CellType, TracebackType
 from typing import Any, TypeAlias
 
@@ -61,51 +62,61 @@ def _is_symbolic(tracer: Tracer, test: Callable[[], Any]) -> bool:
 
 def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], taken_out: int) -> None:
     """A loop whose test only the run knows, behind `taken_out` turns that stand before it."""
-    before, state, mark = Heap([test, body], tracer.is_outer), tracer.state_now(), Mark(tracer)
-    tracer.in_loop += 1
-    acts = False
-    grown: list[Any] | None = None
-    # The user's code is never run inside of a handler: its errors would have ours as context.
-    try:
-        errors, code = _Loop(tracer, test, body).run()
-    except _TestActs:
-        acts = True
-        _undo(tracer, before, state, mark)
-    except IteratorAdvanced:
-        raise UnsupportedSyntaxError(
-            "an iterator made before a loop is advanced in its turns, whose number only the run knows", user_location(),
-            "Make it in the turn, or index a list.",
-            kind="U16",
-        ) from None
-    except CannotMerge as reason:
-        _undo(tracer, before, state, mark)
-        if isinstance(reason, Grown) and id(reason.thing) in before.nodes and not is_open(reason.thing):
-            grown = reason.thing
-        elif taken_out == MAX_TURNS_TAKEN_OUT:
-            raise UnsupportedSyntaxError(
-                f"this loop cannot become a graph: {reason}", user_location(),
-                "Give every variable one kind of value in all turns, or keep it eager with @d2s.jit.not_to_static.",
-                kind="U21",
-            ) from reason.__cause__
-    else:
-        _raise_chosen(tracer, errors, code)
-        return
-    finally:
-        tracer.in_loop -= 1
-    if grown is not None:
-        open_list(tracer, grown)
+    way = _recorded(tracer, test, body, taken_out)
+    if isinstance(way, _Recorded):
+        _raise_chosen(tracer, way.errors, way.code)
+    elif isinstance(way, list):
+        open_list(tracer, way)
         _symbolic(tracer, test, body, taken_out)
-    elif acts:
+    elif way is _TestActs:
         _with_test_behind(tracer, test, body)
     elif tracer.decide(test()):
         body()
         _symbolic(tracer, test, body, taken_out + 1)
 
 
-def _undo(tracer: Tracer, before: Heap, state: tuple[Any, ...], mark: Mark) -> None:
-    before.restore()
-    tracer.reset_state(state)
-    mark.undo()
+def _recorded(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], taken_out: int) -> Any:
+    """Try to record a loop: what tells how it ends; or, with all undone, what to do instead.
+
+    That is `_TestActs` if its test has to stand at the end of the turns, a list whose length only the run knows, or
+    `CannotMerge` if a turn has to be taken out.
+    """
+    before, state = Heap([test, body], tracer.is_outer), tracer.state_now()
+    tracer.in_loop += 1
+    try:
+        with tracer.trying() as undone:
+            mark = Mark(tracer)
+            try:
+                return _Recorded(*_Loop(tracer, test, body).run())
+            except (_TestActs, CannotMerge) as reason:
+                undone()
+                before.restore()
+                tracer.reset_state(state)
+                mark.undo()
+                return _instead(before, reason, taken_out)
+    except IteratorAdvanced:
+        raise UnsupportedSyntaxError(
+            "an iterator made before a loop is advanced in its turns, whose number only the run knows", user_location(),
+            "Make it in the turn, or index a list.",
+            kind="U16",
+        ) from None
+    finally:
+        tracer.in_loop -= 1
+
+
+def _instead(before: Heap, reason: BaseException, taken_out: int) -> Any:
+    """What to do instead of recording a loop, see `_recorded`; if there is nothing, it is refused."""
+    if isinstance(reason, _TestActs):
+        return _TestActs
+    if isinstance(reason, Grown) and id(reason.thing) in before.nodes and not is_open(reason.thing):
+        return reason.thing
+    if taken_out == MAX_TURNS_TAKEN_OUT:
+        raise UnsupportedSyntaxError(
+            f"this loop cannot become a graph: {reason}", user_location(),
+            "Give every variable one kind of value in all turns, or keep it eager with @d2s.jit.not_to_static.",
+            kind="U21",
+        ) from reason.__cause__
+    return CannotMerge
 
 
 def _with_test_behind(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any]) -> None:
@@ -130,6 +141,14 @@ def _raise_chosen(tracer: Tracer, errors: list[_Raised], code: Any) -> None:
 
 
 _Raised: TypeAlias = tuple[BaseException, TracebackType | None]
+
+
+@dataclass
+class _Recorded:
+    """A loop of the Program: the exceptions of its turns, and what tells which one ended it."""
+
+    errors: list[_Raised]
+    code: Any
 
 
 class _TestActs(BaseException):

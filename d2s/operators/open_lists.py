@@ -18,7 +18,7 @@ from d2s.core.spec import Dim, TensorSpec, spec_of
 from d2s.eager.creation import to_tensor
 from d2s.operators import carried
 from d2s.operators.carried import BuiltForm, Form, ObjectForm, OpenForm, SameForm, TensorForm
-from d2s.operators.control_flow import for_loop, if_else
+from d2s.operators.control_flow import Turns, for_loop, if_else
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list, refuse
 from d2s.operators.outcomes import CannotMerge
 from d2s.operators.tracer import Tracer
@@ -274,7 +274,7 @@ def deeply_copied(tracer: Tracer, thing: list[Any]) -> list[Any]:
         Elements(form if isinstance(form, ObjectForm | SameForm) else ObjectForm(None)))
 
 
-class Parts:
+class Parts(Turns):
     """Something to loop over, whose length only the run knows: lists, or what `enumerate`, `zip` and `reversed` of
     them give.
 

@@ -171,7 +171,8 @@ class OutsideReader(PathRecorder):
             return
         self._checked.add((identity, self.epoch))
         expected = value if isinstance(value, TensorBase) else Expected(value)
-        self.effect(check_unchanged, reader, place, expected, name)
+        # It does nothing to anything: no effect that anyone could ask about.
+        self.python_call(check_unchanged, (reader, place, expected, name), effect=True)
 
     def _note_same(self, source: Source, first: Source) -> None:
         """Note that the same object was found at a second path."""

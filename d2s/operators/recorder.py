@@ -3,7 +3,7 @@ traced once for each answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType
 from typing import Any
@@ -27,7 +27,8 @@ class Path:
     """One way through a region, and the part of it that the next way shares.
 
     `log` holds the operators in the order of their emission, and the test of each decision: when the region is run
-    again with another decision, what comes before is replayed from it.
+    again with another decision, what comes before is replayed from it.  `trials` holds, for what was
+    recorded on trial, the length of the log where it began, and whether it was undone.
     """
 
     def __init__(self, root: Block) -> None:
@@ -38,6 +39,8 @@ class Path:
         self.marks: list[int] = []
         self.blocks: list[Block] = [root]
         self.cursor = 0
+        self.trials: list[tuple[int, bool]] = []
+        self.trial = 0
         self.decided_at: Location | None = None
 
     def flip(self, index: int) -> None:
@@ -45,10 +48,11 @@ class Path:
         self.choices[index:] = [False]
         del self.tests[index + 1 :], self.marks[index + 1 :]
         del self.log[self.marks[index] :]
+        self.trials = [trial for trial in self.trials if trial[0] < len(self.log)]
         self.blocks[index + 1 :] = [Block()]
 
     def restart(self) -> None:
-        self.position = self.cursor = 0
+        self.position = self.cursor = self.trial = 0
 
 
 class TooManyWays(BaseException):
@@ -230,6 +234,32 @@ class PathRecorder(StaticInterpreter):
             path.blocks.append(Block())
         self._blocks.append(path.blocks[index + 1])
         return path.choices[index]
+
+    @contextmanager
+    def trying(self) -> Iterator[Callable[[], None]]:
+        """Record what may be undone; the function given notes that it was.
+
+        It is undone in a replay too: there the log, which does not hold it, must not be compared with it.
+        """
+        path = self.path
+        if path is None:
+            yield lambda: None
+            return
+        log, begin, number = path.log, path.position, len(path.trials)
+        is_known, path.trial = path.trial < number, path.trial + 1
+        in_vain = is_known and path.trials[path.trial - 1][1]
+        if in_vain:
+            path.log = log[:begin]
+        elif not is_known:
+            path.trials.append((begin, False))
+
+        def note_undone() -> None:
+            path.trials[number] = begin, True
+
+        try:
+            yield (lambda: None) if is_known else note_undone
+        finally:
+            path.log = log
 
     def is_decided(self, test: Value) -> bool:
         """True if this replay has come to a place where `test` was decided."""

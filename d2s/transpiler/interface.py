@@ -246,6 +246,16 @@ class PythonOperators:
         return [elt(item) for item in iterable if test is None or test(item)]
 
     @staticmethod
+    def dict_of(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+        """``{key: value, ...}`` and ``{key: value for ...}``."""
+        return dict(pairs)
+
+    @staticmethod
+    def set_of(parts: Iterable[Any]) -> set[Any]:
+        """``{part, ...}`` and ``{part for ...}``."""
+        return set(parts)
+
+    @staticmethod
     def truth(value: Any) -> Any:
         """A condition that stayed in Python."""
         return value

@@ -755,3 +755,21 @@ def cached_property(stage):
         del thing.scale
         stage(f, x(), thing)
         stage(f, x(), thing)
+
+
+@footgun
+def objects_that_look_like_something_else(stage):
+    class Numbers:
+        part, length, thing = 5.0, 1, None
+
+        def __iter__(self):
+            yield from (1.0, self.part)
+
+    numbers = Numbers()
+
+    def f(z):
+        for number in numbers:
+            z = z * number
+        return z + sum(Numbers()) + sum(dict.fromkeys("ab", numbers.part).values())
+
+    stage.around(f, lambda: setattr(numbers, "part", 2.0))

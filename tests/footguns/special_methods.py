@@ -19,7 +19,7 @@ from collections import defaultdict
 import numpy as np
 
 import d2s
-from tests.footguns.stage import differs, footgun, refused
+from tests.footguns.stage import footgun, refused
 from tests.footguns.things import Box, x
 
 
@@ -256,8 +256,7 @@ def attributes_set_and_deleted_by_methods(stage):
     stage.around(f, lambda: None)
 
 
-@differs("`__hash__` and `__eq__` of keys of a dict or members of a set run while the function is traced: effects in "
-         "them happen then only")
+@refused("`__hash__` of a key that does more than answer: Python would call it while the function is traced only")
 def keys_with_effects(stage):
     class Key:
         def __hash__(self):
@@ -268,6 +267,91 @@ def keys_with_effects(stage):
             return True
 
     stage.around(lambda z: z * {Key(): 5.0}[Key()], lambda: None)
+
+
+@refused("the same of `__eq__` of members that have the same hash")
+def members_compared_with_effects(stage):
+    class Key:
+        def __hash__(self):
+            return 1
+
+        def __eq__(self, other):
+            stage.log.append("equal")
+            return True
+
+    stage.around(lambda z: z * len({Key() for _ in range(2)}), lambda: None)
+
+
+@refused("a key whose hash depends on what the function has changed")
+def keys_changed_inside(stage):
+    key = stage.watch(Version(1))
+    table = {Version(1): 2.0, Version(2): 3.0}
+
+    def f(z):
+        key.number = 2
+        return z * table[key]
+
+    stage.around(f)
+
+
+class Version:
+    """A key of the user's, compared by what it holds."""
+
+    allowed = 5
+
+    def __init__(self, number):
+        self.number = number
+
+    def __hash__(self):
+        return hash((type(self), self.number))
+
+    def __eq__(self, other):
+        return type(other) is type(self) and other.number == self.number and other.number < self.allowed
+
+
+@footgun
+def keys_that_change(stage):
+    key, other = Version(1), Version(2)
+    table = {Version(1): 2.0, other: 3.0}
+
+    def f(z):
+        inside = {key: 1.0, other: 2.0, Version(3): 4.0}
+        known = {other, key, Version(2)} | {part for part in table}
+        told = dict([(key, 5.0), (Version(3), 6.0)]) | dict.fromkeys({Version(4)}, 7.0)
+        return z * table.get(key, 9.0) * len(inside) * (2.0 if Version(2) in known else 3.0) * sum(told.values())
+
+    stage.around(
+        f, lambda: setattr(key, "number", 2), lambda: setattr(key, "number", 1), lambda: setattr(key, "number", 7),
+        lambda: setattr(Version, "allowed", 2), lambda: setattr(Version, "allowed", 5))
+
+
+@refused("a key that no longer has the hash under which a dict holds it")
+def keys_changed_in_their_dict(stage):
+    key = Version(1)
+    table = {key: 2.0}
+    stage.around(lambda z: z * len({part: 1 for part in table}), lambda: setattr(key, "number", 2))
+
+
+@footgun
+def frozen_dataclasses_as_keys(stage):
+    @dataclasses.dataclass(frozen=True)
+    class Pair:
+        first: int
+        second: str = "a"
+        note: list = dataclasses.field(default_factory=list, compare=False)
+
+    table = {Pair(1): 2.0, Pair(1, "b"): 3.0}
+
+    @functools.lru_cache
+    def scale(pair):
+        return pair.first + 1.0
+
+    def f(z, pair):
+        return z * table.get(pair, 4.0) * len({pair, Pair(1), Pair(2)}) * scale(pair)
+
+    f = stage.static(f)
+    for pair in (Pair(1), Pair(1), Pair(1, "b"), Pair(2), Pair(1, note=[3])):
+        stage(f, x(), pair)
 
 
 @footgun

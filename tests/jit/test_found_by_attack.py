@@ -160,3 +160,39 @@ def test_what_cannot_be_told_is_refused(function, kind):
         d2s.to_static(function)(leaf(3.0))
     assert caught.value.kind == kind
     assert caught.value.location.line
+
+
+def test_a_loop_tried_in_vain_before_a_decision():
+    """The hook's cell is made outside of the loop, whose test reads again what an untraced call may have written."""
+
+    def seen_of(convert):
+        seen = []
+
+        @d2s.jit.not_to_static
+        def note(y):
+            seen.append(y.tolist())
+
+        def f(x, c, n):
+            k = 0
+            while k < n:
+                k = k + 1
+                x.register_hook(lambda g: g * 0.5 + x.detach())  # noqa: B023
+                x = x * x
+                note(x)
+            if c > 0:
+                x.no_such_attribute()
+            return x * 3
+
+        f = convert(f)
+        for c, n in ((0, 2), (1, 1), (0, 0)):
+            x = leaf(0.5)
+            try:
+                f(x, d2s.to_tensor(c), d2s.to_tensor(n)).sum().backward()
+                seen.append(x.grad.tolist())
+            except AttributeError as error:
+                seen.append(str(error))
+        return seen
+
+    eager = seen_of(lambda function: function)
+    assert len(eager) == 6
+    assert seen_of(d2s.to_static) == eager

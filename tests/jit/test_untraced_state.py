@@ -65,6 +65,40 @@ def other_method(self, z):
     return z * 5
 
 
+def test_what_the_call_did_before_that_line_is_what_eager_mode_does_up_to_there(capsys):
+    def seen_of(convert):
+        log, kept, box = [], [], Box(n=1.0, calls=0)
+
+        @d2s.jit.not_to_static
+        def change(y):
+            log.append(y.tolist())
+            box.n += 1
+
+        def f(z):
+            kept.append(z * 2)
+            box.calls += 1
+            print("before", box.calls)
+            z.register_hook(log.append)
+            change(z)
+            log.append("behind")
+            z = z * box.n
+            log.append("after")
+            return z
+
+        f, z = convert(f), d2s.ones([1])
+        z.stop_gradient = False
+        for _ in range(2):
+            try:
+                f(z)
+            except d2s.ExecutionError as error:
+                assert "box.n" in str(error) or "n was changed" in str(error), error
+        return log, [part.tolist() for part in kept], box.n, box.calls, capsys.readouterr().out
+
+    eager, static = seen_of(lambda function: function), seen_of(d2s.to_static)
+    assert [entry for entry in eager[0] if entry != "after"] == static[0]
+    assert static[1:] == eager[1:]
+
+
 CHANGES = {
     "a function in an object": (Box, lambda box: setattr(box, "g", second), lambda z, box: box.g(z), {"g": first}),
     "the code of a function": (

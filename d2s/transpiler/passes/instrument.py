@@ -6,6 +6,7 @@ statement are taken apart into statements of their own, in the order in which Py
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
@@ -307,7 +308,16 @@ class _Instrument(Stores):
             self.operator("mapping", value, value) if key is None else value
             for key, value in zip(node.keys, values, strict=True)
         ]
-        return node
+        if None in node.keys or all(isinstance(key, gast.Constant) for key in node.keys):
+            return node
+        pairs = [_tuple(pair) for pair in zip(node.keys, node.values, strict=True)]
+        return self.operator("dict_of", node, _tuple(pairs))
+
+    def visit_Set(self, node: Node) -> Any:
+        parts = [self.visit(part) for part in node.elts]
+        if all(isinstance(part, gast.Constant) for part in parts):
+            return node
+        return self.operator("set_of", node, _tuple(parts))
 
     def visit_Compare(self, node: Node) -> Any:
         self.generic_visit(node)
@@ -390,7 +400,22 @@ class _Instrument(Stores):
         given = [thunk(part, first.target.id) for part in (node.elt, *tests)]
         return self.operator("list_comp", node, first.iter, *given)
 
-    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_expression
+    visit_GeneratorExp = visit_comprehension_expression
+
+    def visit_DictComp(self, node: Node) -> Any:
+        self.visit_comprehension_expression(node)
+        return self.made_of("dict_of", node, _tuple((node.key, node.value)))
+
+    def visit_SetComp(self, node: Node) -> Any:
+        self.visit_comprehension_expression(node)
+        return self.made_of("set_of", node, node.elt)
+
+    def made_of(self, operator: str, node: Node, part: Node) -> Any:
+        """A comprehension as what is made of a generator."""
+        if any(generator.is_async for generator in node.generators) or any(
+                isinstance(inner, gast.Await) for inner in walk(node)):
+            return node
+        return self.operator(operator, node, located(gast.GeneratorExp(part, node.generators), node))
 
     def iterated(self, node: Node) -> Node:
         new = self.visit(node.iter)
@@ -411,6 +436,10 @@ class _Instrument(Stores):
         node.guard = None if node.guard is None else self.truth(node.guard)
         node.body = self.visit_block(node.body)
         return node  # patterns are no expressions
+
+
+def _tuple(parts: Iterable[Node]) -> Node:
+    return gast.Tuple(elts=list(parts), ctx=gast.Load())
 
 
 def _alternatives(pattern: Node) -> list[Node]:
