@@ -16,7 +16,7 @@ from types import (
     MethodWrapperType,
     ModuleType,
 )
-from typing import Any
+from typing import Any, TypeGuard
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
@@ -79,6 +79,9 @@ def _found(tracer: Tracer, source: Source | None, value: Any, name: str) -> Any:
 def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
     """Attribute of a symbol; what a Variable does not have is asked of the caller's Tensor."""
     if isinstance(value, Variable):
+        added = _added_to_tensors(tracer, value, name)
+        if added is not ABSENT:
+            return added
         tensor = tracer.outer_tensor(value)
         if tensor is not None and name not in value.__dict__ and (
                 not hasattr(type(value), name) or _is_set_on(tensor, name)):
@@ -95,6 +98,22 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
         # The object may have attributes of these names too.
         return tracer.python_call(getattr, (value, name), effect=True)
     return getattr(value, name)
+
+
+def _added_to_tensors(tracer: Tracer, variable: Variable, name: str) -> Any:
+    """A method or property that the user has put into the class of Tensors; ABSENT if there is none."""
+    from d2s.eager.tensor import Tensor
+
+    found = lookup(Tensor, name)
+    getter = found.fget if isinstance(found, property) else None
+    for function in (found, getter):
+        if _is_user_code(function):
+            tracer.guard_held(Tensor, name)
+            method = MethodType(function, variable)
+            return method if function is found else _call(method)
+    if found is ABSENT and not hasattr(variable, name):
+        tracer.guard_held(Tensor, name)
+    return ABSENT
 
 
 def _is_set_on(tensor: Any, name: str) -> bool:
@@ -207,7 +226,7 @@ def _guard_absent(tracer: Tracer, value: Any, name: str) -> None:
         tracer.require(Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}"), value)
 
 
-def _is_user_code(thing: Any) -> bool:
+def _is_user_code(thing: Any) -> TypeGuard[FunctionType]:
     return isinstance(thing, FunctionType) and is_convertible(thing)
 
 

@@ -1,12 +1,12 @@
 """When two Python values are the same for a trace: by identity, or by exact value and type; never by hash.
 
-``1``, ``1.0`` and ``True`` differ, and so do ``0.0`` and ``-0.0``; a NaN is the same as itself.
+``1``, ``1.0`` and ``True`` differ, and so do ``0.0`` and ``-0.0``; a NaN is the same as one with its bits.
 """
 
 from __future__ import annotations
 
 import enum
-import math
+import struct
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,12 @@ _VALUE_MODULES = frozenset({
 })
 
 
+_bits = struct.Struct("d").pack
+
+
 def same_float(value: Any, expected: float) -> bool:
-    """True if `value` is the same float, bit for bit: NaN equals NaN, and 0.0 is not -0.0."""
-    if type(value) is not float:
-        return False
-    if value != expected:
-        return value != value and expected != expected
-    return value != 0.0 or math.copysign(1.0, value) == math.copysign(1.0, expected)
+    """True if `value` is the same float, bit for bit: 0.0 is not -0.0, and a NaN is not one of the other sign."""
+    return type(value) is float and _bits(value) == _bits(expected)
 
 
 def same_value(value: Any, expected: Any) -> bool:

@@ -10,7 +10,7 @@ import sys
 import types
 
 import d2s
-from tests.footguns.stage import footgun, refused
+from tests.footguns.stage import differs, footgun, refused
 from tests.footguns.things import Box, x
 
 factor = 2.0
@@ -405,3 +405,34 @@ def shallow_copy_of_a_layer(stage):
     net.weight.set_value([3.0, 2.0, 1.0])
     for found in (net, other):
         stage(found, x())
+
+
+@footgun
+def methods_added_to_tensors():
+    def f(z):
+        y = z * 2
+        if hasattr(y, "twice"):
+            y = y.twice() + y.half
+        return y + d2s.Tensor.twice(z) if hasattr(d2s.Tensor, "twice") else y
+
+    yield f
+    d2s.Tensor.half = property(lambda self: self * 0.5)
+    try:
+        for factor in (2.0, 3.0):
+            d2s.Tensor.twice = lambda self, factor=factor: self * factor
+            yield f
+    finally:
+        del d2s.Tensor.twice, d2s.Tensor.half
+    yield f
+
+
+@differs("a method of Tensor itself, replaced after a function that calls it was traced, is not noticed")
+def method_of_tensors_replaced(stage):
+    f = stage.static(lambda z: (z * 2).sum())
+    stage(f, x())
+    kept = d2s.Tensor.sum
+    d2s.Tensor.sum = lambda self: self * 7
+    try:
+        stage(f, x())
+    finally:
+        d2s.Tensor.sum = kept

@@ -6,6 +6,7 @@ from __future__ import annotations
 import decimal
 import enum
 import fractions
+import math
 from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tests.footguns.stage import footgun
-from tests.footguns.things import x
+from tests.footguns.things import Box, x
 
 Pair = namedtuple("Pair", "first second")
 OtherPair = namedtuple("OtherPair", "first second")
@@ -53,6 +54,14 @@ def minus_one_and_minus_two(stage):
 @footgun
 def one_in_three_types(stage):
     _called_with(stage, shown, 1, 1.0, True, np.float32(1), np.int64(1), 1 + 0j)
+
+
+@footgun
+def nan_with_a_sign(stage):
+    box = Box(value=0.0)
+    f = stage.static(lambda z: z * math.copysign(1.0, box.value))
+    for box.value in (math.nan, -math.nan, math.nan, -0.0, 0.0):
+        stage(f, x())
 
 
 @footgun
