@@ -11,6 +11,7 @@ from d2s.device import CPUPlace, get_device, is_compiled_with_cuda, set_device
 from d2s.dtypes import *  # noqa: F403
 from d2s.eager.creation import to_tensor
 from d2s.eager.dlpack import from_dlpack, to_dlpack
+from d2s.eager.printing import set_printoptions
 from d2s.eager.tensor import Tensor
 from d2s.errors import (
     AnomalyError,
@@ -128,6 +129,7 @@ __all__ = [
     "set_default_dtype",
     "set_device",
     "set_grad_enabled",
+    "set_printoptions",
     "shape",
     "static",
     "summary",

@@ -10,6 +10,7 @@ from d2s.core.arrays import element_of, several_elements
 from d2s.core.interpreter import state
 from d2s.core.spec import DType, TensorSpec
 from d2s.device import CPUPlace
+from d2s.eager.printing import shown
 from d2s.errors import ArgumentError, DTypeError, ShapeError, TracingError, user_location
 
 
@@ -141,9 +142,8 @@ class TensorValues:
         return format(str(self), format_spec)
 
     def __repr__(self) -> str:
-        values = np.array2string(self.data, separator=", ", precision=8, threshold=1000, prefix=" " * 7)
-        shown = ", ".join(map(str, self.data.shape))
+        shape = ", ".join(map(str, self.data.shape))
         return (
-            f"Tensor(shape=[{shown}], dtype={self.data.dtype.name}, place={self.place}, "
-            f"stop_gradient={self._stop_gradient},\n       {values})"
+            f"Tensor(shape=[{shape}], dtype={self.data.dtype.name}, place={self.place}, "
+            f"stop_gradient={self._stop_gradient},\n       {shown(self.data, 7)})"
         )

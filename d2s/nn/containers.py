@@ -114,6 +114,12 @@ class LayerList(Layer):
         layers.insert(_position(index, len(layers), extra=1), sublayer)
         self._refill(layers)
 
+    def pop(self, index: int = -1) -> Any:
+        """Remove the layer at `index` and return it."""
+        layer = self[index]
+        del self[index]
+        return layer
+
     def _refill(self, layers: list[Any]) -> None:
         self._sub_layers.clear()
         self._sub_layers.update((str(index), layer) for index, layer in enumerate(layers))

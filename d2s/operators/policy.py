@@ -38,6 +38,7 @@ _ACT_WHEN_RUN = frozenset({
     ("d2s.nn.utils.gradients", "clip_grad_value_"),
     ("d2s.nn.utils.vectors", "vector_to_parameters"),
     ("d2s.nn.initializer", "set_global_initializer"),
+    ("d2s.eager.printing", "set_printoptions"),
 })
 
 _ignored_modules: set[str] = set()

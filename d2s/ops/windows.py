@@ -124,4 +124,7 @@ def windowed_shape(shape: Shape, window: Window, name: str) -> Shape:
     """Shape after a window has passed over (B, C, H, W)."""
     if len(shape) != 4:
         raise ShapeError(f"{name} needs a tensor of 4 axes (batch, channels, height, width), got shape {list(shape)}")
-    return (*shape[:2], *window.output_sizes(shape[2], shape[3]))
+    try:
+        return (*shape[:2], *window.output_sizes(shape[2], shape[3]))
+    except ShapeError as error:
+        raise ShapeError(f"{name} of shape {list(shape)}: {error.message}") from None

@@ -7,6 +7,7 @@ import pytest
 
 import d2s
 from d2s import DTypeError, GradientError, HookError, ShapeError
+from d2s.eager import printing
 
 
 @pytest.mark.parametrize(
@@ -137,3 +138,31 @@ def test_names():
     assert x.name == x.name
     x.name = "weight"
     assert x.name == "weight"
+
+
+def test_what_is_shown_of_values_can_be_set() -> None:
+    x = d2s.to_tensor([1e-9, 0.123456789, 2.0])
+    before = repr(x)
+
+    @d2s.to_static
+    def exponents(x):
+        d2s.set_printoptions(sci_mode=True)
+        return str(x)
+
+    old = dict(printing._options)
+    try:
+        with pytest.raises(ValueError, match="numbers from 0 on, got -1"):
+            d2s.set_printoptions(precision=2, threshold=-1)
+        assert repr(x) == before
+        d2s.set_printoptions(precision=2, sci_mode=False)
+        assert "[0.  , 0.12, 2.  ]" in repr(x)
+        # An effect of the Program, on every call.
+        for _ in range(2):
+            d2s.set_printoptions(sci_mode=False)
+            assert "[1.00e-09, 1.23e-01, 2.00e+00]" in exponents(x)
+        d2s.set_printoptions(threshold=2, edgeitems=1, linewidth=60)
+        assert "[1.00e-09, ..., 2.00e+00]" in repr(x)
+    finally:
+        printing._options.clear()
+        printing._options.update(old)
+    assert repr(x) == before

@@ -129,3 +129,13 @@ def test_every_edit_changes_the_version_of_the_structure(edit: Any) -> None:
     before = STRUCTURE.version
     edit(*containers)
     assert STRUCTURE.version != before
+
+
+def test_a_layer_is_popped_from_a_list() -> None:
+    layers = nn.LayerList([Add(1), Add(2), Add(3)])
+    version = STRUCTURE.version
+    assert (layers.pop().n, layers.pop(0).n, [layer.n for layer in layers]) == (3, 1, [2])
+    assert STRUCTURE.version > version
+    assert list(dict(layers.named_children())) == ["0"]
+    with pytest.raises(IndexError, match="index 4 is out of range"):
+        layers.pop(4)
