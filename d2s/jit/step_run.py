@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,18 +19,16 @@ from d2s.static.numeric_errors import outside
 
 def step_run(compiled: Compiled, step: StepFunction, tensors: Sequence[Any]) -> StepRun | None:
     """A run of `step`, or None if the gradients of these tensors have to go by the walk."""
-    edges, leaves = [], set()
+    edges = []
     for position in compiled.edge_positions:
         tensor = tensors[position]
         if tensor._node is not None:
             return None
-        leaf = tensor._leaf or tensor.graph_edge()[0]
-        if step.sees_no_hooks and (leaf.hooks is not None or leaf.reduce_hooks is not None):
-            return None
-        edges.append((leaf, 0))
-        leaves.add(leaf)
-    if len(leaves) != len(edges):
+        edges.append((tensor._leaf or tensor.graph_edge()[0], 0))
+    if len({leaf for leaf, _ in edges}) != len(edges):
         # Two names of one tensor: only the walk knows which contribution is the last one.
+        return None
+    if step.sees_no_hooks and any(leaf.hooks is not None or leaf.reduce_hooks is not None for leaf, _ in edges):
         return None
     run = StepRun(compiled, tensors, edges)
     if step.checks_versions:
@@ -41,7 +39,7 @@ def step_run(compiled: Compiled, step: StepFunction, tensors: Sequence[Any]) -> 
 class StepRun(CallNode):
     """A run whose backward is part of it: for the walk it is used up from the beginning."""
 
-    __slots__ = ()
+    __slots__ = ("has_called_hooks",)
 
     may_unfold = False
     # The same for all of them, from the beginning.
@@ -58,6 +56,8 @@ class StepRun(CallNode):
         self.tensors = tensors
         self.given = 0
         self.made = {}
+        # True once code of the user has run in backward.
+        self.has_called_hooks = False
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
@@ -77,10 +77,15 @@ class StepRun(CallNode):
         if leaf.hooks is None and leaf.reduce_hooks is None:
             add_tensor(leaf, tensor)
         else:
-            outside(called_in_mode, False, Walk().complete, leaf, tensor)
+            self._call_hooks(Walk().complete, leaf, tensor)
 
     def hooked(self, grad: Any, point: Any) -> Any:
         """The gradient of a value after its hooks."""
         if grad is None or not isinstance(point, HookList) or not point:
             return grad
-        return outside(called_in_mode, False, Walk().hooked, point, Tensor(np.asarray(grad))).data
+        return self._call_hooks(Walk().hooked, point, Tensor(np.asarray(grad))).data
+
+    def _call_hooks(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call what calls hooks, as the walk does: with grad mode off."""
+        self.has_called_hooks = True
+        return outside(called_in_mode, False, function, *args)

@@ -96,7 +96,10 @@ def whole_step(program: Program, edges: Sequence[Value], plan: BackwardPlan) -> 
         f"{loss.name}@GRAD", loss.spec, constant=np.ones(loss.spec.shape, loss.spec.dtype),
         is_constant=True)
     inlined = _Inlined(program, edges, plan, seed, place)
-    operators = [*program.operators[:place], *inlined.operators(), *program.operators[place + 1 :]]
+    rest = program.operators[place + 1 :]
+    if not inlined.seen:
+        rest = list(_checked_behind_hooks(rest))
+    operators = [*program.operators[:place], *inlined.operators(), *rest]
     whole = Program(program.name, Block(program.inputs, operators, ()))
     return WholeStep(whole, plan, conditional)
 
@@ -209,6 +212,20 @@ class _Inlined:
         name = self.edges[edge].name
         return Operator("finish", () if value is None else (value,), (), {"edge": edge, "name": name}, effect=True,
                         location=_of_gradient(self.call))
+
+
+def _checked_behind_hooks(operators: list[Operator]) -> Iterator[Operator]:
+    """What follows backward where no code of the user has run before.
+
+    What has been read is looked at again because hooks may have changed it: only where backward has called some.
+    """
+    may_skip = True
+    for operator in operators:
+        if may_skip and operator.kind == "python" and getattr(operator.attrs["call"][0], "only_looks", False):
+            yield dataclasses.replace(operator, attrs={**operator.attrs, "behind_hooks": True})
+        else:
+            may_skip = may_skip and not operator.effect
+            yield operator
 
 
 def _of_gradient(location: Location | None) -> Location | None:

@@ -126,7 +126,9 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
     called = w.name(function) if isinstance(function, Value) else w.bind(function, getattr(function, "__name__", "f"))
     if _may_ask(w, operator):
         _stop_here(w, operator)
-    if "grad_mode" in operator.attrs:
+    if "behind_hooks" in operator.attrs:
+        w.line(f"if run.has_called_hooks: {called}({', '.join(parts)})", operator)
+    elif "grad_mode" in operator.attrs:
         in_mode = w.bind(called_in_mode, "called_in_mode")
         w.assign(operator, f"outside({in_mode}, {', '.join([str(operator.attrs['grad_mode']), called, *parts])})")
     elif operator.effect and not _is_own(function):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 import d2s
@@ -235,3 +237,36 @@ def test_a_method_of_a_tensor_that_is_called_later(convert):
     z.sum().backward()
     assert log == [[2.0, 8.0]]
     assert x.grad.tolist() == [6.0, 36.0]
+
+
+@pytest.mark.parametrize("register", ["register_hook", "_register_backward_hook", "inside"])
+def test_what_hooks_may_have_changed_is_looked_at_only_in_runs_with_hooks(register):
+    """The same Program runs without hooks, with some that change nothing, and with one that changes what is read."""
+    w = d2s.to_tensor([2.0], stop_gradient=False)
+    switch, todo, calls = SimpleNamespace(on=True), [], []
+
+    def step(x):
+        y = w * x
+        if register == "inside":
+            y.register_hook(lambda g: [do() for do in todo] and None)
+        y.sum().backward()
+        if switch.on:
+            w.clear_grad()
+        return x
+
+    def turn_off(*_):
+        calls.append(1)
+        switch.on = False
+
+    static, x = d2s.to_static(step), d2s.to_tensor([3.0])
+    for _ in range(2):
+        static(x)
+    assert static.concrete_program.traced.compiled.step is not None
+    add = todo.append if register == "inside" else getattr(w, register)
+    add(lambda *_: calls.append(0))
+    static(x)
+    assert calls == [0]
+    add(turn_off)
+    with pytest.raises(ExecutionError, match="was changed by a call that is not traced"):
+        static(x)
+    assert calls == [0, 0, 1]
