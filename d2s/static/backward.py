@@ -10,7 +10,7 @@ A gradient that may be absent at run time (only some path of control flow contri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +19,12 @@ from d2s.ops.creation import zeros
 from d2s.ops.reduction import unbroadcast, unbroadcast_like
 from d2s.static.aliases import Alias, Aliases, Question
 from d2s.static.backward_regions import Gradient, Gradients, Loop, choose, cond, merge
+from d2s.static.backward_users import through_py_func, through_py_layer
 from d2s.static.builder import StaticInterpreter
+from d2s.static.keeping import records_read, saved_values
 from d2s.static.program import Block, Operator, Program, Value, map_values
-from d2s.static.storage import Writes
+from d2s.static.rule_reads import RuleReads
+from d2s.static.useful import useful_values
 from d2s.static.variable import ObjectVariable, Variable
 
 
@@ -88,18 +91,18 @@ def append_backward(
     conditional: frozenset[int] = frozenset()
     while True:
         result = Program(f"{program.name}@BACKWARD")
-        builder = Backward(program, result, edges, wanted, conditional)
-        builder.tensors = {value: number for number, value in enumerate(tensors)}
+        builder = Backward(program, result, edges, wanted, conditional, tensors)
         builder.run(reached)
         if builder.met_in_regions <= conditional:
             break
         # Now that it is known which edges have to be counted.
         conditional |= builder.met_in_regions
-    records = frozenset((*records_read(result), *builder.records_of_writes()))
+    reads = builder.reads
+    records = frozenset((*records_read(result), *reads.records_of_writes()))
     return BackwardPlan(
         result, reached, saved_values(program, result, (*records, *builder.sized)), records,
-        builder.sharing_with_read(builder.tensors), frozenset(builder.sharing_with_read(builder.output_numbers)),
-        tuple(sorted(conditional)), frozenset(builder.visited), builder.writes.are_certain)
+        reads.sharing_with_read(reads.tensors), frozenset(reads.sharing_with_read(builder.output_numbers)),
+        tuple(sorted(conditional)), frozenset(builder.visited), reads.writes.are_certain)
 
 
 class _Unsaved:
@@ -120,7 +123,7 @@ class Backward:
 
     def __init__(
         self, program: Program, result: Program, edges: Sequence[Value],
-        wanted: Iterable[int] | None, conditional: frozenset[int] = frozenset(),
+        wanted: Iterable[int] | None, conditional: frozenset[int] = frozenset(), tensors: Sequence[Value] = (),
     ) -> None:
         self.forward = program
         # Edges whose contributions are counted when the Program runs, and those met on a path that may not be taken.
@@ -135,16 +138,13 @@ class Backward:
         self.edges.update(again)
         chosen = None if wanted is None else set(wanted)
         self.wanted = {value for value, number in self.edges.items() if chosen is None or number in chosen}
-        self.prune = wanted is not None
         # Values through which no gradient passes.
         self.blocked: set[Value] = set()
         self.output_numbers: dict[Value, int] = {}
         for number, value in enumerate(program.outputs):
             self.output_numbers.setdefault(value, number)
-        self.values_read: set[Value] = set()
         # Values that a run keeps for their size.
         self.sized: set[Value] = set()
-        self.tensors: dict[Value, int] = {}
         self.visited: set[Operator] = set()
         self.hook_points: dict[Value, Value] = {}
         # Hook points in the order in which something is registered on them.
@@ -159,65 +159,18 @@ class Backward:
         # Gradients that are given, by the block in which their values are defined.
         self.seeds: dict[Block, list[tuple[Value, Gradient]]] = {}
         self._answers: dict[Question, Value] = {}
-        self.useful = self._leading_to_wanted()
-        self.writes = Writes(program, self.all_reads())
-        # Outputs by the root of their memory.
-        self.outputs_sharing: dict[Value, list[int]] = {}
-        for value, number in self.output_numbers.items():
-            self.outputs_sharing.setdefault(self.writes.root(value), []).append(number)
+        self.useful = useful_values(program, self.wanted, wanted is not None)
+        self.reads = RuleReads(
+            program, self.needs, self.output_numbers, {value: number for number, value in enumerate(tensors)})
         # For each edge, where it is said that its last contribution is in.
         self.arrivals: dict[int, Operator] = {}
         # Where it was said too early: dropped at the end, as each one would be looked for among all operators.
         self.superseded: set[Operator] = set()
 
-    # --- which gradients are worth computing -------------------------------------------------------------------
-
-    def _leading_to_wanted(self) -> set[Value]:
-        """Values through which a gradient reaches a wanted edge, a leaf of this run, or a hook."""
-        useful = set(self.wanted)
-
-        def visit(block: Block) -> None:
-            for operator in block.operators:
-                if operator.kind == "leaf":
-                    useful.add(operator.outputs[0])
-                if operator.kind == "hook_point" and not self.prune:
-                    useful.add(operator.inputs[0])
-                if operator.kind == "while":
-                    body = operator.blocks[1]
-                    changed = True
-                    while changed:
-                        before = len(useful)
-                        for given, value in zip(operator.inputs, body.inputs, strict=True):
-                            if given in useful:
-                                useful.add(value)
-                        visit(body)
-                        for value, out, final in zip(body.inputs, body.outputs, operator.outputs, strict=False):
-                            if out in useful or value in useful:
-                                useful.update((value, final))
-                        changed = len(useful) != before
-                    continue
-                for inner in operator.blocks:
-                    visit(inner)
-                if operator.kind == "cond":
-                    for branch in operator.blocks:
-                        for out, final in zip(branch.outputs, operator.outputs, strict=False):
-                            if out in useful:
-                                useful.add(final)
-                elif any(
-                    value in useful and (operator.op is None or operator.op.differentiates(index))
-                    for index, value in enumerate(operator.inputs)
-                ):
-                    useful.update(out for out in operator.outputs if not out.stop_gradient)
-
-        visit(self.forward.block)
-        if not self.prune:
-            useful.update(value for value in self.forward.outputs if not value.stop_gradient)
-        return useful
+    # --- the derivation ----------------------------------------------------------------------------------------
 
     def needs(self, value: Value) -> bool:
         return not value.stop_gradient and value in self.useful and not value.is_constant and value not in self.blocked
-
-    # --- the derivation ----------------------------------------------------------------------------------------
 
     def run(self, reached: Sequence[int]) -> None:
         grads: Gradients = {}
@@ -324,11 +277,11 @@ class Backward:
             self.contribute(grads, operator.inputs[0], grads.pop(operator.outputs[0], None))
             return
         self.visited.add(operator)
-        self.check_unwritten(operator)
+        self.reads.check_unwritten(self.record, operator)
         found = self.all_hooked(operator, grads)
         if any(out in self.hook_points or out in self.output_numbers for out in operator.outputs):
             # A hook may have written to what the rule is about to read.
-            self.check_unwritten(operator)
+            self.reads.check_unwritten(self.record, operator)
         if operator.kind == "leaf":
             leaf = found[0]
             assert leaf is not None
@@ -337,16 +290,16 @@ class Backward:
         op = operator.op
         if op is None:
             if operator.kind == "py_func":
-                self.python_backward(operator, found, grads)
+                through_py_func(self, operator, found, grads)
             elif operator.kind == "py_layer":
-                self.py_layer_backward(operator, found[1:], grads)
+                through_py_layer(self, operator, found[1:], grads)
             return
         needs = [self.needs(value) and op.differentiates(index) for index, value in enumerate(operator.inputs)]
         if not any(needs):
             return
-        read, reads_out = self.reads(operator)
-        self.values_read.update(value for value, is_read in zip(operator.inputs, read, strict=True) if is_read)
-        self.values_read.update(operator.outputs if reads_out else ())
+        read, reads_out = self.reads.flags(operator)
+        self.reads.values.update(value for value, is_read in zip(operator.inputs, read, strict=True) if is_read)
+        self.reads.values.update(operator.outputs if reads_out else ())
         inputs = [
             self.variable(value) if is_read or value.is_constant else self.unsaved(value)
             for value, is_read in zip(operator.inputs, read, strict=True)
@@ -370,53 +323,6 @@ class Backward:
             if contribution is not None:
                 self.contribute(grads, value, Gradient(self.record.value_of(contribution)))
 
-    def reads(self, operator: Operator) -> tuple[tuple[bool, ...], bool]:
-        """Of which inputs, and whether of its outputs, the rules of this op read the values."""
-        op = operator.op
-        assert op is not None
-        return op.reads_for(tuple(self.needs(v) and op.differentiates(i) for i, v in enumerate(operator.inputs)))
-
-    def all_reads(self) -> Iterator[tuple[Operator, Value]]:
-        """Every operator with the values that its rule reads."""
-        for operator in self.forward.all_operators():
-            if operator.op is not None and not all(out.stop_gradient for out in operator.outputs):
-                yield from ((operator, value) for value in self.read_by(operator))
-
-    def read_by(self, operator: Operator) -> list[Value]:
-        """The values that the rule of an operator reads."""
-        read, reads_out = self.reads(operator)
-        values = [value for value, is_read in zip(operator.inputs, read, strict=True) if is_read]
-        return [*values, *(operator.outputs if reads_out else ())]
-
-    def sharing_with_read(self, numbers: dict[Value, int]) -> tuple[int, ...]:
-        """The numbers of the values that may share memory with what a rule reads."""
-        read = set(map(self.writes.memory, self.values_read))
-        return tuple(number for value, number in numbers.items() if self.writes.memory(value) in read)
-
-    def records_of_writes(self) -> set[Value]:
-        """Records that say which writes to what the rules read have happened."""
-        if self.writes.are_certain:
-            return set()
-        regions = (operator for operator in self.forward.all_operators() if operator.blocks)
-        return {operator.record for operator in regions if operator.record is not None}
-
-    def check_unwritten(self, operator: Operator) -> None:
-        """Let the run raise, before any hook, if a rule reads a value that has been written over since."""
-        if operator.op is None:
-            return
-        for value in dict.fromkeys(self.read_by(operator)):
-            if self.writes.over(operator, value):
-                assert value.spec is not None
-                shape = tuple(map(str, value.spec.shape))
-                self.record.emit("modified_in_place", (), (), {"op": operator.kind, "shape": shape}, effect=True)
-                return
-            root = self.writes.root(value)
-            if root in self.tensors:
-                attrs = {"number": self.tensors[root], "op": operator.kind}
-                self.record.emit("check_input", (), (), attrs, effect=True)
-            for number in self.outputs_sharing.get(root, ()):
-                self.record.emit("check_output", (), (), {"number": number, "op": operator.kind}, effect=True)
-
     def all_hooked(self, operator: Operator, grads: Gradients) -> list[Gradient | None]:
         """Gradients of the outputs after their hooks; outputs in the order in which hooks were registered first."""
         last = len(self.registered)
@@ -433,41 +339,6 @@ class Backward:
         """Attributes for the rules: run-time numbers as symbolic objects."""
         return {name: map_values(value, lambda v: ObjectVariable(self.record, v))
                 for name, value in operator.attrs.items()}
-
-    def python_backward(self, operator: Operator, found: list[Gradient | None], grads: Gradients) -> None:
-        """Gradient of a `py_func`: the user's backward function, called on arrays."""
-        backward = operator.attrs["backward"]
-        if backward is None:
-            return
-        around = (*operator.inputs, *operator.outputs)
-        given = [value for position, value in enumerate(around) if position not in operator.attrs["skip"]]
-        given += [self.zeros_like(out).value if g is None else self.or_zeros(g, out).value
-                  for g, out in zip(found, operator.outputs, strict=True)]
-        self.values_read.update(operator.inputs)
-        results = tuple(self.record.new_value(f"{value.name}@GRAD", value.spec) for value in operator.inputs)
-        needed = tuple(self.needs(value) for value in operator.inputs)
-        self.record.emit("py_func", tuple(given), results, {"function": backward, "needed": needed}, effect=True)
-        for value, result in zip(operator.inputs, results, strict=True):
-            if self.needs(value):
-                self.contribute(grads, value, Gradient(result))
-
-    def py_layer_backward(
-        self, operator: Operator, found: list[Gradient | None], grads: Gradients
-    ) -> None:
-        """Gradient of a PyLayer: its own backward, which may give None for an input."""
-        absent = self.record.constant(None)
-        given = [absent if g is None else g.value for g in found]
-        results = tuple(self.record.new_value(f"{value.name}@GRAD", value.spec) for value in operator.inputs)
-        attrs = {
-            "layer": operator.attrs["layer"],
-            "outputs": tuple(value.spec for value in operator.outputs[1:]),
-            "inputs": tuple(value.spec for value in operator.inputs),
-        }
-        made = self.record.emit("py_layer_backward", (operator.outputs[0], *given), results, attrs, effect=True)
-        made.several = True
-        for value, result in zip(operator.inputs, made.outputs, strict=True):
-            if self.needs(value):
-                self.contribute(grads, value, Gradient(result, certain=False))
 
     # --- gradients ---------------------------------------------------------------------------------------------
 
@@ -593,36 +464,3 @@ class Backward:
                 assert operator.record is not None
                 self.record.emit(kind, (operator.record,), (found,))
         return found
-
-
-def saved_values(
-    forward: Program, backward: Program, records: Iterable[Value] = ()
-) -> dict[Block, tuple[Value, ...]]:
-    """For each block of `forward`: the values in it that `backward` reads and its `records`, in order of definition."""
-    read: set[Value] = set(records)
-    for operator in backward.all_operators():
-        read.update(operator.reads())
-        for block in operator.blocks:
-            read.update(block.outputs)
-    saved: dict[Block, tuple[Value, ...]] = {}
-
-    def visit(block: Block) -> None:
-        found = [value for value in block.inputs if value in read]
-        for operator in block.operators:
-            for inner in operator.blocks:
-                visit(inner)
-            defined = operator.outputs if operator.record is None else (*operator.outputs, operator.record)
-            found += [value for value in defined if value in read]
-        saved[block] = tuple(found)
-
-    visit(forward.block)
-    return saved
-
-
-def records_read(backward: Program) -> Iterator[Value]:
-    """Records of control flow that a backward Program reads."""
-    for operator in backward.all_operators():
-        if "record" in operator.attrs:
-            yield operator.attrs["record"]
-        if operator.kind in ("branch_of", "has_turns"):
-            yield operator.inputs[0]

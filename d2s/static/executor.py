@@ -16,11 +16,11 @@ import numpy as np
 from d2s.core.spec import TensorSpec
 from d2s.errors import GENERATED
 from d2s.static.arrivals import count_source
-from d2s.static.backward import BackwardPlan, append_backward, saved_values
+from d2s.static.backward import BackwardPlan, append_backward
 from d2s.static.build_strategy import BuildStrategy
 from d2s.static.codegen import SOURCE, Source, backward_source, forward_source
 from d2s.static.dependencies import dependencies_of_outputs
-from d2s.static.keeping import needed_by_tape, records_of, tensors_of_turns
+from d2s.static.keeping import needed_by_tape, records_of, saved_values, tensors_of_turns
 from d2s.static.passes import PassReport, optimized
 from d2s.static.passes.in_place import InPlacePlan, plan_in_place
 from d2s.static.program import Block, Operator, Program, Value
@@ -310,5 +310,3 @@ def _forget(file: str) -> None:
     linecache.cache.pop(file, None)
     GENERATED.pop(file, None)
 
-
-__all__ = ["Compiled", "load", "saved_values"]

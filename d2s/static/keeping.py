@@ -1,10 +1,47 @@
-"""What a run keeps if only its tape can differentiate it: the compiled backward does not know all that may be asked."""
+"""What a run keeps for its backward.
+
+If only the tape of the run can differentiate it, that is more: the compiled backward does not know all that may be
+asked.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from d2s.static.program import Block, Operator, Program, Value
+
+
+def saved_values(
+    forward: Program, backward: Program, records: Iterable[Value] = ()
+) -> dict[Block, tuple[Value, ...]]:
+    """For each block of `forward`: the values in it that `backward` reads and its `records`, in order of definition."""
+    read: set[Value] = set(records)
+    for operator in backward.all_operators():
+        read.update(operator.reads())
+        for block in operator.blocks:
+            read.update(block.outputs)
+    saved: dict[Block, tuple[Value, ...]] = {}
+
+    def visit(block: Block) -> None:
+        found = [value for value in block.inputs if value in read]
+        for operator in block.operators:
+            for inner in operator.blocks:
+                visit(inner)
+            defined = operator.outputs if operator.record is None else (*operator.outputs, operator.record)
+            found += [value for value in defined if value in read]
+        saved[block] = tuple(found)
+
+    visit(forward.block)
+    return saved
+
+
+def records_read(backward: Program) -> Iterator[Value]:
+    """Records of control flow that a backward Program reads."""
+    for operator in backward.all_operators():
+        if "record" in operator.attrs:
+            yield operator.attrs["record"]
+        if operator.kind in ("branch_of", "has_turns"):
+            yield operator.inputs[0]
 
 
 def tensors_of_turns(program: Program) -> dict[Value, int]:

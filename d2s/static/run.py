@@ -19,13 +19,13 @@ from d2s.core.interpreter import (
 )
 from d2s.core.spec import spec_of
 from d2s.errors import DTypeError, ExecutionError, ShapeError
-from d2s.static.backward import records_read, saved_values
 from d2s.static.codegen import FunctionWriter
 from d2s.static.declaration import is_initialized
 from d2s.static.default_programs import default_main_program
 from d2s.static.executor import load
 from d2s.static.failures import called
 from d2s.static.graph import GraphInterpreter, spec_text
+from d2s.static.keeping import records_read, saved_values
 from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import Variable
 

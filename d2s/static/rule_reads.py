@@ -1,0 +1,90 @@
+"""What gradient rules read of a run, and whether it has been written over before they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from d2s.static.builder import StaticInterpreter
+from d2s.static.program import Operator, Program, Value
+from d2s.static.storage import Writes
+
+
+class RuleReads:
+    """
+    What the rules of a Program read in one derivation of its backward.
+
+    Parameters
+    ----------
+    program : Program
+    needs : callable
+        ``needs(value)``: True if its gradient is computed.
+    outputs, tensors : dict of Value to int
+        Values of which the caller gets a Tensor, and inputs that are one of his, by number: he may write to these.
+
+    Attributes
+    ----------
+    values : set of Value
+        What has been read so far.
+    writes : Writes
+    """
+
+    def __init__(
+        self, program: Program, needs: Callable[[Value], bool], outputs: Mapping[Value, int],
+        tensors: Mapping[Value, int],
+    ) -> None:
+        self._program = program
+        self._needs = needs
+        self.values: set[Value] = set()
+        self.tensors = tensors
+        self.writes = Writes(program, self._all())
+        # Outputs by the root of their memory.
+        self._outputs_sharing: dict[Value, list[int]] = {}
+        for value, number in outputs.items():
+            self._outputs_sharing.setdefault(self.writes.root(value), []).append(number)
+
+    def flags(self, operator: Operator) -> tuple[tuple[bool, ...], bool]:
+        """Of which inputs, and whether of its outputs, the rules of this op read the values."""
+        op = operator.op
+        assert op is not None
+        return op.reads_for(tuple(self._needs(v) and op.differentiates(i) for i, v in enumerate(operator.inputs)))
+
+    def _all(self) -> Iterator[tuple[Operator, Value]]:
+        """Every operator with the values that its rule reads."""
+        for operator in self._program.all_operators():
+            if operator.op is not None and not all(out.stop_gradient for out in operator.outputs):
+                yield from ((operator, value) for value in self.read_by(operator))
+
+    def read_by(self, operator: Operator) -> list[Value]:
+        """The values that the rule of an operator reads."""
+        read, reads_out = self.flags(operator)
+        values = [value for value, is_read in zip(operator.inputs, read, strict=True) if is_read]
+        return [*values, *(operator.outputs if reads_out else ())]
+
+    def sharing_with_read(self, numbers: Mapping[Value, int]) -> tuple[int, ...]:
+        """The numbers of the values that may share memory with what a rule reads."""
+        read = set(map(self.writes.memory, self.values))
+        return tuple(number for value, number in numbers.items() if self.writes.memory(value) in read)
+
+    def records_of_writes(self) -> set[Value]:
+        """Records that say which writes to what the rules read have happened."""
+        if self.writes.are_certain:
+            return set()
+        regions = (operator for operator in self._program.all_operators() if operator.blocks)
+        return {operator.record for operator in regions if operator.record is not None}
+
+    def check_unwritten(self, record: StaticInterpreter, operator: Operator) -> None:
+        """Let the run raise, before any hook, if a rule reads a value that has been written over since."""
+        if operator.op is None:
+            return
+        for value in dict.fromkeys(self.read_by(operator)):
+            if self.writes.over(operator, value):
+                assert value.spec is not None
+                shape = tuple(map(str, value.spec.shape))
+                record.emit("modified_in_place", (), (), {"op": operator.kind, "shape": shape}, effect=True)
+                return
+            root = self.writes.root(value)
+            if root in self.tensors:
+                attrs = {"number": self.tensors[root], "op": operator.kind}
+                record.emit("check_input", (), (), attrs, effect=True)
+            for number in self._outputs_sharing.get(root, ()):
+                record.emit("check_output", (), (), {"number": number, "op": operator.kind}, effect=True)
