@@ -17,6 +17,7 @@ from d2s.static.passes import (
     fold_constants,
     hoist_invariants,
     merge_duplicates,
+    move_signs,
     remove_dead,
     share_parts,
     simplify,
@@ -38,7 +39,7 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
 
 # These keep results to a tolerance, not to the bit; only on demand.
 REASSOCIATING: tuple[tuple[str, Pass], ...] = (
-    ("batch_products", batch_products_pass.run), ("batch_turns", batch_turns.run))
+    ("batch_products", batch_products_pass.run), ("batch_turns", batch_turns.run), ("move_signs", move_signs.run))
 
 # Called with every Program that a pass has made, the one before, the name of the pass, and the forward Program if it is
 # a backward; the test suite verifies.
