@@ -39,11 +39,13 @@ def _len(tracer: Tracer, thing: Any) -> Any:
     if isinstance(thing, Variable) and thing.spec.shape and not isinstance(thing.spec.shape[0], int):
         return thing.shape[0]
     tracer.check_untouched(thing)
-    if isinstance(thing, ObjectVariable) or is_open(thing) or id(thing) in tracer.dirty:
+    if isinstance(thing, ObjectVariable) or is_open(thing) or tracer.is_unknown(thing):
         return tracer.python_call(len, (thing,), kind=int, effect=True)
     method = None if isinstance(thing, TensorBase) else access.special(tracer, thing, "__len__")
     if method is not None:
         return _call(method)
+    if tracer.stored_keys(thing) is not None:
+        return len(tracer.snapshot(thing))
     tracer.guard_length(thing)
     return len(thing)
 
@@ -200,7 +202,7 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
         parts = open_lists.parts_of(tracer, things) if function in (zip, enumerate, reversed, iter) else None
         if parts is not None:
             return _over_parts(tracer, function, parts, args[1:], **kwargs)
-        if args and function in (list, tuple, dict, set, frozenset) and id(args[0]) in tracer.dirty:
+        if args and function in (list, tuple, dict, set, frozenset) and tracer.is_unknown(args[0]):
             # What it holds by then is known when the Program runs.
             return tracer.python_call(function, args, kwargs, kind=function, effect=True)
         if function is dict and args and tracer.is_outer(args[0]) and not isinstance(args[0], dict):

@@ -19,6 +19,7 @@ from d2s.operators.policy import is_of_user
 from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Item, Source
+from d2s.operators.stored import Stored
 from d2s.static.program import Program
 from d2s.static.variable import ObjectVariable, Variable
 from d2s.words import counted
@@ -52,14 +53,15 @@ class ContainerReader(OutsideReader):
         source = self.source_of(thing)
         if is_open(thing):
             refuse()
-        if id(thing) in self.dirty and isinstance(thing, list | dict | set | deque):
+        is_later = self.is_unknown(thing)
+        if is_later and isinstance(thing, list | dict | set | deque):
             raise UnsupportedSyntaxError(
                 f"a {type(thing).__name__} from outside that this function has changed is read as a whole",
                 user_location(), "Read it before the change, read single elements, or keep the function eager with "
                 "@d2s.jit.not_to_static.",
                 kind="U04",
             )
-        if source is None or id(thing) in self.dirty:
+        if source is None or is_later:
             return thing
         if isinstance(thing, tuple | list | deque):
             self.require(_length_guard(source, thing), thing)
@@ -72,7 +74,8 @@ class ContainerReader(OutsideReader):
             self._look_at_keys(thing)
         if isinstance(thing, dict):
             self.require(_keys_guard(source, thing), thing)
-            items = {key: self.read_item(thing, key, source) for key in _parts(thing)}
+            keys = dict.fromkeys((*_parts(thing), *(self.stored_keys(thing) or ())))
+            items = {key: self.read_item(thing, key, source) for key in keys}
             if type(thing) is dict or is_of_user(type(thing)):
                 return _like(thing, dict, items)
             copied = copy.copy(thing)
@@ -170,7 +173,29 @@ class ContainerReader(OutsideReader):
         if not all(type(other) is str if isinstance(key, str) else type(other) is tuple for other in others):
             self.changed(target)
         self.note_stored((id(target), "item", _key_of(key)), value, target)
-        self.dirty[id(target)] = target
+        held = self.dirty.get(id(target))
+        if held is None:
+            self.dirty[id(target)] = Stored(target, (key,))
+        elif isinstance(held, Stored) and key not in held.keys:
+            self.dirty[id(target)] = Stored(target, (*held.keys, key))
+
+    def stored_keys(self, thing: Any) -> tuple[Any, ...] | None:
+        """Where the trace has stored things in an older list or dict; None if it does not know all else of that."""
+        held = self.dirty.get(id(thing))
+        if not isinstance(held, Stored) or type(thing) not in (list, dict) or self.may_have_changed:
+            return None
+        return held.keys if all((id(thing), "item", _key_of(key)) in self.pending for key in held.keys) else None
+
+    def is_unknown(self, thing: Any) -> bool:
+        """True for a whole object of which only the run knows what is in it."""
+        return id(thing) in self.dirty and self.stored_keys(thing) is None
+
+    def tells_item(self, thing: Any, key: Any) -> bool:
+        """True if the trace knows what an older list or dict, in which it has stored things, holds at `key`."""
+        stored = self.stored_keys(thing)
+        if stored is None:
+            return False
+        return type(key) is int if type(thing) is list else all(type(key) is type(other) for other in stored)
 
     def changed(self, thing: Any) -> None:
         """Note that an older object is changed as a whole: what it holds is known when the Program runs."""

@@ -324,7 +324,7 @@ def _unbound() -> Any:
 
 def assert_(tracer: Tracer, test: Any, message: Callable[[], Any] | None) -> None:
     """``assert test, message``: checked when the Program runs if the test is a symbol."""
-    test = symbol_of(tracer, test)
+    test = truth(tracer, symbol_of(tracer, test))
     if not is_symbol(test):
         if not test:
             raise AssertionError() if message is None else AssertionError(message())

@@ -52,6 +52,8 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     place = None if _holds_symbol(index) else tracer.pending_item(value, index)
     if place is not None:
         return place[0]
+    if tracer.tells_item(value, index):
+        return tracer.snapshot(value)[index]
     if id(value) in tracer.dirty or isinstance(value, np.ndarray) or _holds_symbol(index):
         return tracer.python_call(operator.getitem, (value, index), effect=True)
     if isinstance(value, dict) and type(value) is not dict and index not in value:
@@ -189,6 +191,8 @@ def _is_changed_in_place(target: Any, name: str) -> bool:
 def contains(tracer: Tracer, container: Any, element: Any) -> Any:
     """``element in container``."""
     tracer.check_untouched(container)
+    if tracer.tells_item(container, element) and isinstance(container, dict):
+        return element in tracer.snapshot(container)
     later = isinstance(container, ObjectVariable) or is_open(container) or id(container) in tracer.dirty
     if later or _holds_symbol(element):
         return tracer.python_call(operator.contains, (container, element), kind=bool, effect=True)

@@ -149,7 +149,7 @@ def _call_bound_builtin(
         result = run_later(tracer, func, args, kwargs)
         tracer.changed(owner)
         return None if name in _GIVE_NOTHING else result
-    if outer and id(owner) in tracer.dirty:
+    if outer and tracer.is_unknown(owner):
         return run_later(tracer, func, args, kwargs)
     if outer and (kind is not None or isinstance(owner, tuple | frozenset)):
         if holds_objects(args):

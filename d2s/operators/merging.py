@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import choices
+from d2s.operators import choices, stored
 from d2s.operators.carried import OpenForm, joined
 from d2s.operators.equality import is_plain, same_plain_value, same_value
 from d2s.operators.heap import Heap
@@ -89,7 +89,7 @@ class _Merger:
 
     def trace_state(self, first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
         """Pending effects and written tensors of two paths."""
-        dirty = {**first[1], **second[1]}
+        dirty = stored.joined(first[1], second[1])
         pending = {}
         for key in dict.fromkeys((*first[0], *second[0])):
             one, two = first[0].get(key), second[0].get(key)

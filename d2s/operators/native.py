@@ -225,10 +225,14 @@ def truth(tracer: Tracer, value: Any) -> Any:
     """What Python makes of ``bool(value)`` where it decides a branch: an older container is guarded by its length."""
     if isinstance(value, CONTAINERS):
         tracer.check_untouched(value)
+        if tracer.stored_keys(value) is not None:
+            return tracer.snapshot(value)
         if id(value) in tracer.dirty or is_open(value):
             return tracer.python_call(bool, (value,), kind=bool, effect=True)
         tracer.guard_length(value)
         return value
+    if isinstance(value, ObjectVariable) and value.is_true:
+        return True
     method = _user_method(tracer, value, "__bool__") or _user_method(tracer, value, "__len__")
     return value if method is None else _call(method)
 

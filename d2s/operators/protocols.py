@@ -41,7 +41,7 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     if is_open(iterable):
         return Parts(tracer, iterable)
     native.refuse_outer_iterator(tracer, iterable)
-    if id(iterable) in tracer.dirty:
+    if tracer.is_unknown(iterable):
         raise UnsupportedSyntaxError(
             "a loop over a container from outside that this function has changed", user_location(),
             "Change it behind the loop, or loop over what it held before and treat the new part by itself.",

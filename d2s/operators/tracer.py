@@ -28,6 +28,7 @@ from d2s.operators.open_items import is_open
 from d2s.operators.run_time import checked_number, set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
+from d2s.operators.stored import Stored, as_whole
 from d2s.static.program import Block, Program, Value
 from d2s.static.runtime import is_one_tensor
 from d2s.static.variable import ObjectVariable, Variable
@@ -484,8 +485,11 @@ class Tracer(ContainerReader):
         if is_doubt_new:
             self.layer_hooks.doubt()
         written = {key: entry[1] for key, entry in after[0].items() if self.pending.get(key) is not entry}
-        new = {**after[1], **written}
-        if not is_doubt_new and all(key in self.dirty and key not in self.pending for key in new):
+        changed = {key: as_whole(entry) for key, entry in after[1].items() if self.dirty.get(key) is not entry}
+        new = {**changed, **written}
+        if not is_doubt_new and all(
+            key in self.dirty and key not in self.pending and not isinstance(self.dirty[key], Stored) for key in new
+        ):
             return False
         self.dirty.update(new)
         for key in written:

@@ -337,8 +337,15 @@ class ObjectVariable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.interpreter.python_call(self, args, kwargs, effect=True)
 
+    @property
+    def is_true(self) -> bool:
+        """True for objects that Python takes for true whatever they hold, like the handle of a hook."""
+        kind = self.value.kind
+        return kind is not None and self.value.maybe_missing is None and not (
+            hasattr(kind, "__bool__") or hasattr(kind, "__len__"))
+
     def __bool__(self) -> bool:
-        return self.interpreter.decide(self)
+        return self.is_true or self.interpreter.decide(self)
 
     def __int__(self) -> int:
         raise self._concrete("int()")

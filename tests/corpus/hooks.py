@@ -498,3 +498,29 @@ def closing_over_a_value_of_the_turn(x, y, n):
         z = z * x
         z.register_hook(lambda g: g + z.detach())
     return z, z * y
+
+
+@program
+def a_handle_is_true(x, c):
+    z = x * 2
+    handle = z.register_hook(record("z", square))
+    kept = handle or c
+    LOG.append((bool(handle), not handle, 1 if handle else 2, kept is handle))
+    assert handle
+    if handle and c > 0:
+        handle.remove()
+    return z * z
+
+
+@program
+def registered_in_the_test_of_a_loop(x, c):
+    while (z := x * x).sum() < 200 and z.register_hook(record("z", plus_one)):
+        x = z
+    return x * z + c
+
+
+@program
+def registered_by_a_hook_of_a_layer(x, c):
+    layer = d2s.nn.ReLU()
+    layer.register_forward_post_hook(lambda layer, inputs, out: out.register_hook(record("out", square)) and None)
+    return layer(x) * c

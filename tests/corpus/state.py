@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import d2s
-from tests.corpus.register import LOG, made, program
+from tests.corpus.register import LOG, made, program, record
 
 total = 0.0
 
@@ -386,3 +386,102 @@ def cells_shared_by_two_functions(x, c):
     first = get()
     put(first + 1)
     return first * get()
+
+
+@made
+def items_of_an_outer_list_one_by_one():
+    held = [d2s.ones([3]), d2s.zeros([3])]
+
+    def f(x, c):
+        for i in range(2):
+            held[i] = held[i] * x + c
+            held[i].register_hook(record(f"held {i}", lambda g: g * g + 1))
+        total = held[0] * held[-1] + sum(held)
+        for part in held:
+            total = total * part
+        LOG.append((len(held), bool(held), list(enumerate(range(len(held))))))
+        result = total + d2s.stack(held).sum(0)
+        for i, part in enumerate(held):
+            held[i] = part.detach()
+        return result
+
+    return f
+
+
+@made
+def keys_of_an_outer_dict_with_new_ones():
+    table = {"b": 2.0}
+
+    def f(x, c):
+        table["a"] = x * table["b"]
+        table["b"] = c
+        total = 0
+        for i, (_, part) in enumerate(table.items()):
+            total = total + part * (i + 1)
+        LOG.append((sorted(table), list(table), "a" in table, "z" in table, len(table)))
+        return total * dict(table)["a"], {**table}["a"]
+
+    return f
+
+
+@made
+def an_outer_list_that_both_branches_write():
+    held = [d2s.ones([3]), d2s.zeros([3])]
+
+    def f(x, c):
+        for i in range(2):
+            if c > 0:
+                held[i] = held[i] + x
+            else:
+                held[i] = x
+            x = x * held[i]
+        total = sum(held) + x
+        held[:] = [part.detach() for part in held]
+        return total
+
+    return f
+
+
+@made
+def an_outer_dict_written_in_another_order_by_branches():
+    table = {}
+
+    def f(x, c):
+        table.clear()
+        if c > 0:
+            table["p"] = x
+            table["q"] = x * 2
+        else:
+            table["q"] = x * 3
+            table["p"] = x
+        return table["p"] * table["q"]
+
+    return f
+
+
+@made
+def equal_keys_of_an_outer_dict():
+    table = {}
+
+    def f(x):
+        table[1] = x
+        return table[True] * table[1.0]
+
+    return f
+
+
+@made
+def states_in_an_outer_list_of_dicts():
+    states = [{"h": d2s.ones([3]), "c": d2s.zeros([3])} for _ in range(2)]
+
+    def f(x, c):
+        for state in states:
+            state["h"] = state["h"] * x + state["c"]
+            state["c"] = state["c"] + c
+            x = sum(state.values())
+        for state in states:
+            for key, part in list(state.items()):
+                state[key] = part.detach()
+        return x
+
+    return f
