@@ -47,8 +47,8 @@ KINDS = (
         "U04",
         "A changed container is read as a whole",
         cause="A list, dict or set from outside was changed in this call, which happens when the Program runs, and is "
-        "then looped over, stacked or compared as a whole.  Only what `held[0] = ...` and `table['key'] = ...` have stored "
-        "is known before.",
+        "then looped over, stacked or compared as a whole.  Only what `held[0] = ...` and `table['key'] = ...` have "
+        "stored is known before.",
         fix="Read it before the change, or read single elements.",
         example="""
             history = []
