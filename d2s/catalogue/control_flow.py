@@ -314,29 +314,29 @@ KINDS = (
     syntax(
         "U34",
         "`stop_gradient` set in branches or turns",
-        cause="`stop_gradient` of a tensor is set in a turn of a loop on a tensor, or after a branch or turn may have "
-        "set it. Whether the tensor goes on with its history or without is known only when the Program runs.",
+        cause="`stop_gradient` of a tensor is set in a loop on a tensor whose turns hand the tensor on, or set to False "
+        "on a constant that is kept elsewhere already. Which tensor it is, only the run knows.",
         fix="Use `detach()` where no gradient is wanted.",
         example="""
             @paddle.jit.to_static
-            def f(x, w):
-                if x.sum() > 0:
-                    w.stop_gradient = True
-                y = x * w
-                w.stop_gradient = False
-                return y * w
+            def f(x, n):
+                first, second = x * 2, x * 3
+                while n > 0:
+                    first.stop_gradient = True
+                    first, n = second, n - 1
+                return first * x
 
-            f(paddle.ones([1]), paddle.to_tensor([1.0], stop_gradient=False))
+            f(paddle.to_tensor([1.0], stop_gradient=False), paddle.to_tensor(2))
         """,
         fixed="""
             @paddle.jit.to_static
-            def f(x, w):
-                used = w
-                if x.sum() > 0:
-                    used = w.detach()
-                return x * used * w
+            def f(x, n):
+                first, second = x * 2, x * 3
+                while n > 0:
+                    first, n = second, n - 1
+                return first.detach() * x
 
-            f(paddle.ones([1]), paddle.to_tensor([1.0], stop_gradient=False))
+            f(paddle.to_tensor([1.0], stop_gradient=False), paddle.to_tensor(2))
         """,
     ),
     syntax(

@@ -189,25 +189,31 @@ KINDS = (
         "U12",
         "A write to one of several tensors that cannot be followed",
         cause="A write in place to a tensor that is one of several, which one being known only when the Program runs; "
-        "and among them is one from outside, or a view that a branch or an earlier turn of a loop has made.",
-        fix="Write to a clone, or write in the branches.",
+        "and among them is one from outside, or a view, that a turn of a loop on a tensor has put there.",
+        fix="Write to a clone, or write in the turns.",
         example="""
             @paddle.jit.to_static
-            def f(x, y):
-                c = x if x.sum() > 0 else y
-                c.add_(x)
-                return c
+            def f(x, n):
+                y = x * 2
+                part = y[0:1]
+                while n > 0:
+                    part, n = y[1:2], n - 1
+                part.add_(x[0:1])
+                return y
 
-            f(paddle.ones([1]), paddle.zeros([1]))
+            f(paddle.ones([2]), paddle.to_tensor(1))
         """,
         fixed="""
             @paddle.jit.to_static
-            def f(x, y):
-                c = (x if x.sum() > 0 else y).clone()
-                c.add_(x)
-                return c
+            def f(x, n):
+                y = x * 2
+                part = y[0:1]
+                if n > 0:
+                    part = y[1:2]
+                part.add_(x[0:1])
+                return y
 
-            f(paddle.ones([1]), paddle.zeros([1]))
+            f(paddle.ones([2]), paddle.to_tensor(1))
         """,
     ),
     syntax(

@@ -15,7 +15,7 @@ from d2s.operators import conversion
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
 from d2s.operators.outcomes import Outcome
-from d2s.operators.recorder import TooManyWays
+from d2s.operators.recorder import FollowBoth, TooManyWays
 from d2s.operators.region import explore
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Argument, fetcher
@@ -78,15 +78,20 @@ def record(
 ) -> Tracer:
     """The tracer that has recorded a call: it holds the Program, not compiled, and where its inputs are found."""
     merging: dict[Location | None, bool] = {}
+    followed: set[Location | None] = set()
     while True:
         tracer = Tracer(Program(name), numbers, sizes)
         tracer.merging = merging
+        tracer.followed.update(followed)
         if guards is not None:
             tracer.guards = guards
         try:
             _record(tracer, function, signature, bound)
         except TooManyWays as found:
             merging = {**merging, found.place: found.opens}
+            continue
+        except FollowBoth as found:
+            followed.add(found.place)
             continue
         except Exception:
             if not tracer.misplaced:

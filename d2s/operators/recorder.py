@@ -23,6 +23,10 @@ MAX_DECIDED_TURNS = 6
 MAX_NESTING = 60
 
 
+# What they give is one of their inputs, or a version of it.
+_OF_ONE_TENSOR = frozenset(("cond", "check_bound", "replace", "stop_gradient"))
+
+
 class Path:
     """One way through a region, and the part of it that the next way shares.
 
@@ -70,6 +74,20 @@ class TooManyWays(BaseException):
         super().__init__(place)
         self.place = place
         self.opens = opens
+
+
+class FollowBoth(BaseException):
+    """What a branch gives must not be merged: the trace begins anew, and follows both paths from there to the end.
+
+    Attributes
+    ----------
+    place : Location
+        The branch.
+    """
+
+    def __init__(self, place: Location) -> None:
+        super().__init__(place)
+        self.place = place
 
 
 class PathRecorder(StaticInterpreter):
@@ -272,6 +290,21 @@ class PathRecorder(StaticInterpreter):
             return False
         self.followed.add(place)
         return True
+
+    def take_apart(self, value: Value) -> None:
+        """Begin the trace anew if `value` was merged behind a branch, so that each path knows which value it is."""
+        stack, seen = [value], {value}
+        while stack:
+            definition = self.definitions.get(stack.pop())
+            if definition is None:
+                continue
+            operator = definition[0]
+            if operator.kind == "cond" and operator.location is not None and operator.location not in self.followed:
+                raise FollowBoth(operator.location)
+            if operator.kind in _OF_ONE_TENSOR:
+                found = (*operator.inputs, *(given for block in operator.blocks for given in block.outputs))
+                stack += [given for given in found if given not in seen]
+                seen.update(found)
 
     # --- operators -----------------------------------------------------------------------------------------------
 

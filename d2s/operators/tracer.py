@@ -18,7 +18,7 @@ from d2s.core.op import Op
 from d2s.core.spec import Dim, TensorSpec, is_floating, spec_of
 from d2s.errors import ShapeError, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import policy, views
-from d2s.operators.choices import joined_spec
+from d2s.operators.choices import joined_spec, may_be
 from d2s.operators.closures import Lowering
 from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
@@ -162,12 +162,9 @@ class Tracer(ContainerReader):
 
     def rewrite_tensor(self, old: Value, new: Value, data_only: bool = False) -> None:
         """Let the Tensor object of `old`, if the run has made one, be `new`, which was written over it."""
-        # Of what comes from a branch, an earlier turn or a container it is not known which value it was.
-        may_have_left = self.left and (
-            self.is_merged(old) or old in self.taken_values or any(old in inputs for inputs in self.turn_inputs))
         defined = self.definitions.get(old)
         is_leaf = defined is not None and defined[0].kind == "leaf"
-        if old not in self.left and not may_have_left and not is_leaf:
+        if not self.may_have_left(old) and not is_leaf:
             return
         points = self.hook_point(old), self.hook_point(new)
         tensor = self.new_value(f"{new.name}@TENSOR", None)
@@ -230,21 +227,38 @@ class Tracer(ContainerReader):
         old = variable.value
         if flag is variable.stop_gradient and old not in self.may_stop:
             return
-        in_turn = self.in_loop and (old in self.tensors or any(old in inputs for inputs in self.turn_inputs))
-        if in_turn or (not flag and self.is_merged(old)) or old in self.may_stop:
+        others = [other for other in may_be(variable) if views.is_here(self, other)]
+        in_turn = self.in_loop and old in self.tensors
+        if others or in_turn or (not flag and (self.is_merged(old) or old in self.may_stop)):
+            for value in (old, *(other.value for other in others)):
+                self.take_apart(value)
             raise UnsupportedSyntaxError(
                 "stop_gradient of a tensor is set that a branch or a turn may have set too: only the run knows with "
                 "what history the tensor goes on", user_location(),
                 "Use its detach() where no gradient is wanted.", kind="U34")
         defined = self.definitions.get(old)
-        if flag and defined is not None and defined[0].kind == "leaf":
-            # It goes on being that leaf.
-            tensor = self.materialise(old)
-            self.python_call(setattr, (ObjectVariable(self, tensor), "stop_gradient", True), effect=True)
+        is_leaf = defined is not None and defined[0].kind == "leaf"
+        if not (flag and is_leaf) and not self.may_have_left(old):
             super().set_stop_gradient(variable, flag)
-            self._materialised[variable.value] = self.hook_points[variable.value] = tensor
             return
+        if not flag and not (defined is not None and defined[0].kind == "stop_gradient"):
+            raise UnsupportedSyntaxError(
+                "stop_gradient=False is set on a tensor made in this call that a container, a function or a call "
+                "outside of the trace has already", user_location(),
+                "Set it directly behind the line that makes the tensor.", kind="U34")
+        # It goes on being that Tensor.
+        tensor = self.materialise(old)
+        self.python_call(setattr, (ObjectVariable(self, tensor), "stop_gradient", flag), effect=True)
         super().set_stop_gradient(variable, flag)
+        if flag:
+            self._materialised[variable.value] = self.hook_points[variable.value] = tensor
+            self.left.add(variable.value)
+
+    def may_have_left(self, value: Value) -> bool:
+        """True if the run may have made a Tensor object of `value`, or of what it is in the run."""
+        # Of what comes from a branch, an earlier turn or a container it is not known which value it was.
+        return value in self.left or bool(self.left) and (
+            self.is_merged(value) or value in self.taken_values or any(value in inputs for inputs in self.turn_inputs))
 
     def set_flag(self, variable: Variable, tensor: Any, flag: bool) -> None:
         """Set `stop_gradient` of a tensor from outside: if it stops, it goes on being that tensor."""

@@ -148,7 +148,7 @@ def leave(tracer: Tracer, variable: Variable, is_last: bool) -> list[tuple[Varia
     queue = [variable]
     for member in queue:
         for relative in relatives(member):
-            if id(relative) in reached or not _is_here(tracer, relative):
+            if id(relative) in reached or not is_here(tracer, relative):
                 continue
             reached[id(relative)] = relative, member
             if not tracer.is_tensor_of_run(relative):
@@ -169,7 +169,7 @@ def _materialise_sources(tracer: Tracer, variable: Variable) -> None:
     while shared is not None:
         sources = [] if shared.view is None else [shared.view.parent]
         for source in (*sources, *_alive(shared.detached)):
-            if _is_here(tracer, source):
+            if is_here(tracer, source):
                 tracer.materialise(tracer.bound(source))
         shared = sharing_of(sources[0]) if sources else None
 
@@ -213,11 +213,11 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
     before = {id(member): (member, member.value) for member in _family(tracer, variable)}
     others = {
         id(other): other for member, _ in before.values() for other in may_be(member)
-        if id(other) not in before and _is_here(tracer, other)}
+        if id(other) not in before and is_here(tracer, other)}
     for member, _ in before.values():
         _check_no_hidden_view(tracer, member)
     for other in others.values():
-        _check_can_follow(tracer, other)
+        _check_can_follow(tracer, other, before.values())
     old = variable.value
     _write_root(tracer, variable, value, data_only)
     tracer.note_write(old, variable.value, kept, through)
@@ -235,11 +235,11 @@ def _family(tracer: Tracer, root: Variable) -> Iterator[Variable]:
     shared = sharing_of(root)
     if shared is not None:
         for view in _alive(shared.views):
-            if _is_here(tracer, view):
+            if is_here(tracer, view):
                 yield from _family(tracer, view)
 
 
-def _is_here(tracer: Tracer, variable: Variable) -> bool:
+def is_here(tracer: Tracer, variable: Variable) -> bool:
     """False for what was made on another path, and is still held because that path waits to be merged."""
     value = variable.value
     return value in tracer.tensors or tracer.in_scope(value) or any(value in inputs for inputs in tracer.turn_inputs)
@@ -259,12 +259,15 @@ def _root_of(variable: Variable) -> Variable:
     return variable
 
 
-def _check_can_follow(tracer: Tracer, variable: Variable) -> None:
-    """Refuse a write that may be one to `variable`, if that is a tensor from outside."""
+def _check_can_follow(tracer: Tracer, variable: Variable, written: Iterable[tuple[Variable, Value]]) -> None:
+    """Refuse a write to `written` that may be one to `variable`, if that is a tensor from outside."""
     _check_no_hidden_view(tracer, variable)
     root = _root_of(variable)
     _check_not_detached(sharing_of(root))
     if root.value in tracer.tensors or tracer.is_outer(root.value) or tracer.is_leaf(root.value):
+        for _, value in written:
+            tracer.take_apart(value)
+        tracer.take_apart(variable.value)
         raise UnsupportedSyntaxError(
             "an in-place write to a tensor that may be one from outside, known only when the Program runs, cannot "
             "become a graph", user_location(), "Write to a clone of it.", kind="U12",
@@ -274,7 +277,8 @@ def _check_can_follow(tracer: Tracer, variable: Variable) -> None:
 def _check_no_hidden_view(tracer: Tracer, variable: Variable) -> None:
     """Refuse a write to what may be a view that a branch or an earlier turn has made: nobody can name its tensor."""
     for view in views_of(variable):
-        if not _is_here(tracer, view):
+        if not is_here(tracer, view):
+            tracer.take_apart(variable.value)
             raise UnsupportedSyntaxError(
                 "an in-place write to what may be a view that a branch or an earlier turn of a loop has made cannot "
                 "become a graph", user_location(), "Take the view before, or write to the tensor itself.", kind="U12",
@@ -350,6 +354,7 @@ __all__ = [
     "Sharing",
     "View",
     "assign",
+    "is_here",
     "is_view",
     "leave",
     "link",
