@@ -314,8 +314,8 @@ KINDS = (
     syntax(
         "U34",
         "`stop_gradient` set in branches or turns",
-        cause="`stop_gradient` of a tensor is set in a loop on a tensor whose turns hand the tensor on, or set to False "
-        "on a constant that is kept elsewhere already. Which tensor it is, only the run knows.",
+        cause="`stop_gradient` of a tensor is set in a loop on a tensor whose turns hand the tensor on, or set to "
+        "False on a constant that is kept elsewhere already. Which tensor it is, only the run knows.",
         fix="Use `detach()` where no gradient is wanted.",
         example="""
             @paddle.jit.to_static

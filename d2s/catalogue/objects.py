@@ -24,23 +24,21 @@ KINDS = (
     ),
     syntax(
         "U03",
-        "grad() inside of a static function",
-        cause="`paddle.grad` of tensors that belong to the Program that is being traced.",
-        fix="Call it outside, on what the static function returns.",
+        "backward() or grad() of variables of a Program that is built by hand",
+        cause="`paddle.grad` and `paddle.autograd.backward` walk over what was computed; a Program that is built by hand "
+        "has not computed anything yet.",
+        fix="Use `static.append_backward` or `static.gradients`.",
         example="""
-            @paddle.jit.to_static
-            def slope(x):
-                return paddle.grad(x * x, [x])[0]
-
-            slope(paddle.to_tensor([2.0], stop_gradient=False))
+            with paddle.static.program_guard(paddle.static.Program()):
+                x = paddle.static.data("x", [2], "float32")
+                x.stop_gradient = False
+                paddle.grad(x * x, [x])
         """,
         fixed="""
-            @paddle.jit.to_static
-            def square(x):
-                return x * x
-
-            x = paddle.to_tensor([2.0], stop_gradient=False)
-            paddle.grad(square(x), [x])
+            with paddle.static.program_guard(paddle.static.Program()):
+                x = paddle.static.data("x", [2], "float32")
+                x.stop_gradient = False
+                paddle.static.gradients([x * x], [x])
         """,
     ),
     syntax(

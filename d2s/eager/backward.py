@@ -13,7 +13,7 @@ from d2s.core.spec import DType
 from d2s.eager.tape import Edge
 from d2s.eager.tensor import Tensor
 from d2s.eager.walk import Walk
-from d2s.errors import DTypeError, GradientError, ShapeError, UnsupportedSyntaxError, user_location
+from d2s.errors import DTypeError, GradientError, ShapeError
 from d2s.words import counted
 
 
@@ -34,7 +34,10 @@ def backward(tensors: Sequence[Tensor], grad_tensors: Sequence[Any] | None = Non
     GradientError
         If a root stops gradients, or has several elements and no gradient is given, or its graph was used up.
     """
-    _refuse_symbols("backward() of several tensors", tensors)
+    owner = _owner(tensors)
+    if owner is not None:
+        owner.walk_from(backward, list(tensors), grad_tensors=grad_tensors, retain_graph=retain_graph)
+        return
     Walk(retain_graph=retain_graph).run(_roots(tensors, grad_tensors))
 
 
@@ -76,7 +79,12 @@ def grad(
     if not only_inputs:
         raise GradientError("grad() supports only_inputs=True only", kind="G07")
     outputs, inputs = _listed(outputs), _listed(inputs)
-    _refuse_symbols("grad()", (*outputs, *inputs))
+    owner = _owner((*outputs, *inputs))
+    if owner is not None:
+        found: list[Tensor | None] = owner.gradients_of(
+            grad, outputs, inputs, grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph,
+            allow_unused=allow_unused, no_grad_vars=no_grad_vars)
+        return found
     blocked = [tensor.graph_edge() for tensor in _listed(no_grad_vars)]
     for tensor in inputs:
         if tensor.stop_gradient:
@@ -95,28 +103,24 @@ def grad(
     assert walk.captured is not None
     result: list[Tensor | None] = []
     for position, edge in enumerate(edges):
-        found = walk.captured[walk.resolved(edge)]
-        if found is None and not allow_unused:
+        gradient = walk.captured[walk.resolved(edge)]
+        if gradient is None and not allow_unused:
             raise GradientError(
                 f"input {position} of grad() is not used to compute the outputs",
                 advice="Pass allow_unused=True to get None for it.",
                 kind="G04",
             )
-        if found is not None:
-            found = found.alias() if create_graph else Tensor(found.data)
-        result.append(found)
+        if gradient is not None:
+            gradient = gradient.alias() if create_graph else Tensor(gradient.data)
+        result.append(gradient)
     return result
 
 
-def _refuse_symbols(what: str, tensors: Sequence[Any]) -> None:
-    """Raise if a function that is being traced asks for what only eager tensors can do."""
-    for tensor in tensors:
-        if isinstance(tensor, TensorBase) and not isinstance(tensor, Tensor):
-            raise UnsupportedSyntaxError(
-                f"{what} inside a static function cannot become a graph", user_location(),
-                "Call it outside, on what the static function returns.",
-                kind="U03",
-            )
+def _owner(tensors: Sequence[Any]) -> Any:
+    """Who owns tensors that stand for values of a Program that is being made; None if all are eager."""
+    symbol = next(
+        (tensor for tensor in tensors if isinstance(tensor, TensorBase) and not isinstance(tensor, Tensor)), None)
+    return None if symbol is None else symbol.interpreter
 
 
 def _listed(value: Any) -> list[Any]:

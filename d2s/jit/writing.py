@@ -127,7 +127,7 @@ class Writer:
 
     def _operator(self, found: Operator) -> dict[str, Any]:
         self._location = found.location
-        if found.kind in ("py_func", "py_layer", "backward"):
+        if found.kind in ("py_func", "py_layer", "backward", "walk"):
             raise ProgramError(f"a saved Program cannot hold {found.kind}", found.location,
                                "It runs Python code of yours, which is not saved.", kind="P08")
         return {

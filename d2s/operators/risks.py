@@ -76,7 +76,7 @@ def errors_of(
     if kind == "taken_all":
         return (ShapeError,)
     if kind != "python":
-        return None if kind in ("check_bound", "backward") else ()
+        return None if kind in ("check_bound", "backward", "walk") else ()
     function, args, kwargs = attrs["call"]
     return _errors_of_call(function, args, kwargs)
 

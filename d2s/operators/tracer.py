@@ -8,6 +8,7 @@ effects.  Decisions that Python needs are followed both ways (`recorder`).
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from d2s.operators.run_time import checked_number, set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
 from d2s.operators.stored import Stored, as_whole
-from d2s.static.program import Block, Program, Value
+from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.runtime import is_one_tensor
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -100,9 +101,50 @@ class Tracer(ContainerReader):
             self.hooks.extend(args)
         if name != "backward":
             return super().method_call(variable, name, *args)
+        self._walk("backward", lambda: self.emit(
+            "backward", (), (), {"call": (self.lower(variable), *map(self.lower, args))}, effect=True))
+        return None
+
+    def walk_from(self, function: Any, tensors: list[Any], **options: Any) -> ObjectVariable:
+        """Call `function` of d2s, which walks back from tensors, when the Program runs; what it gives."""
+        self.effects += 1
+
+        def lowered(given: Any) -> Any:
+            if isinstance(given, list | tuple) and not is_open(given):
+                return [lowered(part) for part in given]
+            # Tensors of both modes.
+            return self.lower(self.symbol(given) if isinstance(given, TensorBase) else given)
+
+        def emit() -> Operator:
+            call = (function, lowered(tensors), {name: lowered(value) for name, value in options.items()})
+            return self.emit("walk", (), (self.new_value(function.__name__, None),), {"call": call}, effect=True)
+
+        return ObjectVariable(self, self._walk(f"{function.__name__}()", emit).outputs[0])
+
+    def gradients_of(self, function: Any, outputs: list[Any], inputs: list[Any], **options: Any) -> list[Any]:
+        """``function(outputs, inputs, **options)``, which is `grad`, when the Program runs: one tensor for each input."""
+        symbols = [self.symbol(tensor) for tensor in inputs]
+        found = self.walk_from(function, outputs, inputs=symbols, **options)
+        result: list[Any] = []
+        for position, symbol in enumerate(symbols):
+            part = self.python_call(operator.getitem, (found, position))
+            if options["allow_unused"]:
+                is_used = self.python_call(operator.is_not, (part, None), kind=bool)
+                if not self.decide(is_used):
+                    result.append(None)
+                    continue
+            gradient = self.taken(part, symbol.spec, not options["create_graph"])
+            if options["create_graph"]:
+                # Only the run knows whether it depends on anything.
+                self.may_stop.add(gradient.value)
+            result.append(gradient)
+        return result
+
+    def _walk(self, what: str, emit: Callable[[], Operator]) -> Operator:
+        """Emit a walk over the tape in the middle of the Program: it runs hooks, which may do anything."""
         if self.in_loop:
             raise UnsupportedSyntaxError(
-                "backward() inside a loop whose turns are known only when the Program runs cannot become a graph",
+                f"{what} inside a loop whose turns are known only when the Program runs cannot become a graph",
                 user_location(), "Call it after the loop, or loop outside the static function.",
                 kind="U02",
             )
@@ -110,10 +152,10 @@ class Tracer(ContainerReader):
 
         self.lowering.refresh()
         watch = Watch(self, self.hooks)
-        self.emit("backward", (), (), {"call": (self.lower(variable), *map(self.lower, args))}, effect=True)
+        emitted = emit()
         watch.finish()
         self.anything_may_change()
-        return None
+        return emitted
 
     def registration(self, variable: Variable, hook: Any) -> Value:
         self.hooks.append(hook)
@@ -257,8 +299,8 @@ class Tracer(ContainerReader):
     def may_have_left(self, value: Value) -> bool:
         """True if the run may have made a Tensor object of `value`, or of what it is in the run."""
         # Of what comes from a branch, an earlier turn or a container it is not known which value it was.
-        return value in self.left or bool(self.left) and (
-            self.is_merged(value) or value in self.taken_values or any(value in inputs for inputs in self.turn_inputs))
+        return value in self.left or (bool(self.left) and (
+            self.is_merged(value) or value in self.taken_values or any(value in inputs for inputs in self.turn_inputs)))
 
     def set_flag(self, variable: Variable, tensor: Any, flag: bool) -> None:
         """Set `stop_gradient` of a tensor from outside: if it stops, it goes on being that tensor."""

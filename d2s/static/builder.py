@@ -397,6 +397,19 @@ class StaticInterpreter(HookPoints):
             )
         return self.python_call(_call_method, (variable, name, *args), effect=True)
 
+    def walk_from(self, function: Any, tensors: list[Any], **options: Any) -> Any:
+        """Call `function` of d2s, which walks back from tensors, when the Program runs."""
+        raise UnsupportedSyntaxError(
+            f"{function.__name__}() of variables of a Program that is built by hand is not supported", user_location(),
+            "Use static.append_backward or static.gradients.",
+            kind="U03",
+        )
+
+    def gradients_of(self, function: Any, outputs: list[Any], inputs: list[Any], **options: Any) -> list[Any]:
+        """The gradients that `function` gives for each of `inputs`."""
+        found: list[Any] = self.walk_from(function, outputs, inputs=inputs, **options)
+        return found
+
     def lower(self, tree: Any) -> Any:
         """A template of Values from which the Program makes `tree` when it runs."""
         if isinstance(tree, Variable):

@@ -63,6 +63,8 @@ KINDS: dict[str, Kind] = {
                      effect=True, attrs=("layer", "args", "kwargs")),
     "py_layer_backward": Kind("o.*", "t*", "runs the backward of a PyLayer", effect=True,
                               attrs=("layer", "outputs", "inputs")),
+    "walk": Kind("", "o", "calls a function of d2s that goes back from tensors, there and then", effect=True,
+                 attrs=("call",)),
     "backward": Kind("", "", "runs backward from a tensor, there and then", effect=True, attrs=("call",)),
     # Between tensors and Python objects.
     "constant": Kind("t", "t", "a tensor that is known while the Program is built", alike=0),

@@ -195,6 +195,14 @@ def _backward(w: FunctionWriter, operator: Operator) -> None:
     w.line(f"{tensor}.backward({', '.join(args)})", operator)
 
 
+def _walk(w: FunctionWriter, operator: Operator) -> None:
+    _stop_here(w, operator)
+    function, tensors, options = operator.attrs["call"]
+    named = [f"{name}={w.expression(value)}" for name, value in options.items()]
+    called = w.bind(function, function.__name__)
+    w.assign(operator, f"outside({called}, {', '.join([w.expression(tensors), *named])})")
+
+
 def _return(w: FunctionWriter, operator: Operator) -> None:
     _save(w, "if not run.released: " if w.runs_backward else "")
     w.line(f"return {w.expression(operator.attrs['result'])}", operator)
@@ -348,6 +356,7 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "py_layer": _py_layer,
     "py_layer_backward": _py_layer_backward,
     "backward": _backward,
+    "walk": _walk,
     "reload": _plain("{0}.data"),
     "rewrite": _rewrite,
     "taken": _take,
