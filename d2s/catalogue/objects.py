@@ -25,8 +25,8 @@ KINDS = (
     syntax(
         "U03",
         "backward() or grad() of variables of a Program that is built by hand",
-        cause="`paddle.grad` and `paddle.autograd.backward` walk over what was computed; a Program that is built by hand "
-        "has not computed anything yet.",
+        cause="`paddle.grad` and `paddle.autograd.backward` walk over what was computed; a Program that is built by "
+        "hand has not computed anything yet.",
         fix="Use `static.append_backward` or `static.gradients`.",
         example="""
             with paddle.static.program_guard(paddle.static.Program()):

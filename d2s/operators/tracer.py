@@ -122,7 +122,7 @@ class Tracer(ContainerReader):
         return ObjectVariable(self, self._walk(f"{function.__name__}()", emit).outputs[0])
 
     def gradients_of(self, function: Any, outputs: list[Any], inputs: list[Any], **options: Any) -> list[Any]:
-        """``function(outputs, inputs, **options)``, which is `grad`, when the Program runs: one tensor for each input."""
+        """``function(outputs, inputs, **options)``, which is `grad`, when the Program runs: a tensor for each input."""
         symbols = [self.symbol(tensor) for tensor in inputs]
         found = self.walk_from(function, outputs, inputs=symbols, **options)
         result: list[Any] = []
