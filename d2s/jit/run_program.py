@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,6 +101,25 @@ def _noted(hooks: Any, tensor: Tensor) -> Tensor:
     return tensor
 
 
+@dataclass(frozen=True)
+class Visited:
+    """What a backward without retain_graph has used up of a run.
+
+    Attributes
+    ----------
+    operators : set of Operator
+        Those that it visits.
+    reached : tuple of int
+        The outputs that it started from.
+    failed_at : HookList, LeafNode or None
+        It came only so far: these hooks, or those of this leaf, raised.
+    """
+
+    operators: frozenset[Any]
+    reached: tuple[int, ...]
+    failed_at: HookList | LeafNode | None = None
+
+
 class CallNode(InteriorNode):
     """A run that is a node of the eager tape: one stretch of the walk.
 
@@ -108,7 +128,7 @@ class CallNode(InteriorNode):
     """
 
     __slots__ = (
-        "compiled", "given", "is_hooked_in_turns", "left", "made", "met", "reached", "saved", "tape", "tensors",
+        "compiled", "failed_at", "given", "is_hooked_in_turns", "left", "made", "met", "reached", "saved", "tape", "tensors",
         "turns", "versions", "walks", "written")
 
     may_unfold = True
@@ -124,7 +144,9 @@ class CallNode(InteriorNode):
         # How many outputs have become Tensors.
         self.given = 0
         # What backwards without retain_graph have used up: operators, and the outputs that they started from.
-        self.walks: list[tuple[frozenset[Any], tuple[int, ...]]] = []
+        self.walks: list[Visited] = []
+        # The hooks, or the leaf whose hooks, raised in the backward that is running.
+        self.failed_at: HookList | LeafNode | None = None
         # The run as nodes of the eager tape, once a walk has asked for it.
         self.tape: Tape | None = None
         # During a backward that counts: contributions still to come, by edge.
@@ -354,6 +376,10 @@ class CallNode(InteriorNode):
         given = [grads[number].data for number in reached]  # type: ignore[union-attr]
         # Handed over, not kept here: each array goes with its last use.
         grads.clear()
+        # A hook that raises leaves what comes after it for another backward.
+        kept = self.saved if not walk.retain_graph and self.shows_order() else None
+        earlier = len(self.walks)
+        self.failed_at = None
         with SILENT:
             self.left = None
             if backward.count is not None and self.shows_order():
@@ -365,9 +391,22 @@ class CallNode(InteriorNode):
             except AnomalyError as error:
                 in_the_users_terms(error, backward.run, "in backward, ")
                 raise
+            except BaseException:
+                if kept is not None and self.failed_at is not None:
+                    self.released, self.saved = False, kept
+                    self.walks[earlier:] = [Visited(backward.visited, reached, self.failed_at)]
+                raise
             # Counted contributions do not come if a PyLayer gives no gradient.
             waiting = backward.conditional if self.left is None else [n for n, count in self.left.items() if count > 0]
             self.arrive_all(walk, waiting)
+
+    def _outside(self, what: HookList | LeafNode, function: Any, *args: Any) -> Any:
+        """Let hooks run, and take note of those that raise."""
+        try:
+            return outside(function, *args)
+        except BaseException:
+            self.failed_at = what
+            raise
 
     def release(self) -> None:
         super().release()
@@ -383,7 +422,7 @@ class CallNode(InteriorNode):
             if is_all or (not compiled.has_regions and visited >= compiled.all_visited):
                 self.release()
             else:
-                self.walks.append((visited, reached))
+                self.walks.append(Visited(visited, reached))
         return saved
 
     def check_input(self, number: int, op: str) -> None:
@@ -448,7 +487,7 @@ class CallNode(InteriorNode):
             if leaf.hooks is None and leaf.reduce_hooks is None:
                 walk.arrived(leaf)
             else:
-                outside(walk.arrived, leaf)
+                self._outside(leaf, walk.arrived, leaf)
 
     def call_hooks(self, walk: Any, grad: Any, point: Any, number: int | None) -> Any:
         """The gradient of a value after its hooks."""
@@ -457,4 +496,4 @@ class CallNode(InteriorNode):
         hooks = point
         if not isinstance(hooks, HookList):
             hooks = self.hooks.get(number) if self.hooks is not None and number is not None else None
-        return outside(walk.hooked, hooks, Tensor(np.asarray(grad))).data if hooks else grad
+        return self._outside(hooks, walk.hooked, hooks, Tensor(np.asarray(grad))).data if hooks else grad

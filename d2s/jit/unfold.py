@@ -27,7 +27,7 @@ from d2s.static.program import Block, Operator, Value, Write, map_values
 from d2s.static.storage import shares_storage
 
 if TYPE_CHECKING:
-    from d2s.jit.run_program import CallNode
+    from d2s.jit.run_program import CallNode, Visited
 
 
 class _Stopped(Exception):
@@ -60,10 +60,10 @@ class Tape:
         self._outputs = path.outputs()
         for number in call.written:
             self.note_write(number)
-        for visited, reached in call.walks:
-            self._release(visited, reached)
-        call.walks.clear()
         self._move_hooks(call)
+        for visited in call.walks:
+            self._release(visited)
+        call.walks.clear()
         if call.reached is None:
             # All that is needed of it is with the nodes now.
             call.saved = ()
@@ -104,10 +104,10 @@ class Tape:
         """What is known of an output, if the run has come to it."""
         return self._outputs[number] if number < len(self._outputs) else None
 
-    def _release(self, visited: frozenset[Operator], reached: Iterable[int]) -> None:
-        """Mark what a compiled backward from the outputs `reached` has used up."""
+    def _release(self, visited: Visited) -> None:
+        """Mark what a compiled backward has used up."""
         own = set(self._nodes)
-        stack = [edge[0] for number in reached if (edge := self.edge(number)) is not None]
+        stack = [edge[0] for number in visited.reached if (edge := self.edge(number)) is not None]
         seen: set[Any] = set()
         while stack:
             node = stack.pop()
@@ -115,8 +115,22 @@ class Tape:
                 continue
             seen.add(node)
             stack += [edge[0] for edge in node.edges if edge is not None]
-            if not isinstance(node, PathNode) or node.operator in visited:
+        last = _last_visited(seen, visited.failed_at)
+        for node in seen:
+            if node.sequence >= last and (not isinstance(node, PathNode) or node.operator in visited.operators):
                 node.release()
+
+
+def _last_visited(nodes: Iterable[InteriorNode], failed_at: HookList | LeafNode | None) -> int:
+    """The sequence of the last node that a backward through `nodes` came to: later ones have a smaller one."""
+    if failed_at is None:
+        return 0
+    if isinstance(failed_at, HookList):
+        found = [node for node in nodes if any(hooks is failed_at for hooks in (node.hooks or {}).values())]
+        return max((node.sequence for node in found), default=0)
+    # A leaf is finished behind the node that contributes to it last.
+    found = [node for node in nodes if any(edge is not None and edge[0] is failed_at for edge in node.edges)]
+    return min((node.sequence for node in found), default=0)
 
 
 class _Path:
