@@ -128,8 +128,8 @@ class CallNode(InteriorNode):
     """
 
     __slots__ = (
-        "compiled", "failed_at", "given", "is_hooked_in_turns", "left", "made", "met", "reached", "saved", "tape", "tensors",
-        "turns", "versions", "walks", "written")
+        "compiled", "failed_at", "given", "is_hooked_in_turns", "left", "made", "met", "reached", "saved", "tape",
+        "tensors", "turns", "versions", "walks", "written")
 
     may_unfold = True
 

@@ -242,7 +242,7 @@ def write_to_a_source_of_a_chosen_one(x, y, c):
     return z * b
 
 
-@refused
+@program
 def write_to_one_of_two_views(x, y, c):
     z = x * 2
     u = z[0:2] if c > 0 else z[1:3]
