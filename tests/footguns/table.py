@@ -16,6 +16,7 @@ from tests.footguns import (  # noqa: F401
     refusals,
     special_methods,
     subclasses,
+    surroundings,
     values,
 )
 from tests.footguns.stage import FOOTGUNS
