@@ -116,6 +116,9 @@ def grad(
     return result
 
 
+Tensor._backward = staticmethod(backward)
+
+
 def _owner(tensors: Sequence[Any]) -> Any:
     """Who owns tensors that stand for values of a Program that is being made; None if all are eager."""
     symbol = next(

@@ -60,6 +60,16 @@ class Case:
         self._seen: set[tuple[bool, ...]] = set()
         self._straight: dict[tuple[bool, ...], Straight | None] = {}
 
+    @property
+    def is_written(self) -> bool:
+        """True if it is known whether the rules for all gradients can be straight code."""
+        return self.wanted in self._straight
+
+    @property
+    def written(self) -> Straight | None:
+        """The rules for all gradients as straight code, if they are."""
+        return self._straight.get(self.wanted)
+
     def straight(
         self, op: Op, attrs: dict[str, Any], needs: tuple[bool, ...], grads: Sequence[Any], inputs: Sequence[Any],
         out: Any,
@@ -104,8 +114,10 @@ def case_of(
             _known.clear()
         _known[key] = found
         return found
-    for part, spec in zip(parts, found.specs, strict=True):
-        if part.shape != spec.shape:
-            # The shape depends on values.
-            return Case(op, args, edges, parts)
-    return found
+    specs = found.specs
+    if len(specs) == 1:
+        is_equal = parts[0].shape == specs[0].shape
+    else:
+        is_equal = all(part.shape == spec.shape for part, spec in zip(parts, specs, strict=True))
+    # Another shape depends on values.
+    return found if is_equal else Case(op, args, edges, parts)

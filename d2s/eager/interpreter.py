@@ -35,7 +35,16 @@ class EagerInterpreter:
 
     def evaluate(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Evaluate `op` without regard to views."""
-        arrays = [arg.data if isinstance(arg, Tensor) else arg for arg in args]
+        # As `compute`, which would be one call more for each op.
+        arrays: list[Any] = []
+        is_wanted = False
+        for arg in args:
+            if isinstance(arg, Tensor):
+                arrays.append(arg.data)
+                if not arg._stop_gradient:
+                    is_wanted = True
+            else:
+                arrays.append(arg)
         if op.kinds is not None and arrays[0].dtype.kind not in op.kinds:
             refuse(op, arrays, attrs)
         try:
@@ -44,10 +53,8 @@ class EagerInterpreter:
         except Exception as error:
             refuse(op, arrays, attrs, error)
             raise
-        if state.grad_enabled and op.is_differentiable:
-            for arg in args:
-                if isinstance(arg, Tensor) and not arg._stop_gradient:
-                    return _recorded(op, args, arrays, attrs, result)
+        if is_wanted and op.is_differentiable and state.grad_enabled:
+            return _recorded(op, args, arrays, attrs, result)
         if type(result) is np.ndarray:
             return Tensor(result)
         if type(result) is tuple:
@@ -94,7 +101,11 @@ def _recorded(op: Op, args: tuple[Any, ...], arrays: list[Any], attrs: dict[str,
                 key += (array.shape, array.dtype, False)  # type: ignore[operator]
             else:
                 node = arg._node
-                edges.append(arg.graph_edge() if node is None else (node, arg._index))
+                if node is None:
+                    leaf = arg._leaf
+                    edges.append(arg.graph_edge() if leaf is None else (leaf, 0))
+                else:
+                    edges.append((node, arg._index))
                 key += (array.shape, array.dtype, True)  # type: ignore[operator]
         if attrs:
             key += [(name, exactly(value)) for name, value in attrs.items()]  # type: ignore[operator]

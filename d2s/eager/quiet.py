@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -22,3 +24,8 @@ class _Quiet(threading.local):
 
 
 quiet = _Quiet()
+
+
+def quietly(function: Callable[..., Any], *arrays: Any) -> Any:
+    """Call `function` in that context, which may be the current one."""
+    return function(*arrays) if is_quiet.get() else quiet.run(function, *arrays)

@@ -21,8 +21,25 @@ from d2s.core.op import Op, filled, is_one_call
 from d2s.core.spec import TensorSpec, spec_of
 from d2s.ops.reduction import unbroadcast
 
-# ``function(*gradients, *outputs, *saved inputs)`` gives the gradients of the inputs, None where none is wanted.
-Straight = Callable[..., tuple[Any, ...]]
+Function = Callable[..., tuple[Any, ...]]
+
+
+class Straight:
+    """The gradient rules of an op as straight code.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(*gradients, *outputs, *saved inputs)`` gives the gradients of the inputs, None where none is wanted.
+    specs : list of TensorSpec or None
+        Of these.
+    """
+
+    __slots__ = ("function", "specs")
+
+    def __init__(self, function: Function, specs: list[TensorSpec | None]) -> None:
+        self.function = function
+        self.specs = specs
 
 # Memory costs more than a look at the order of the elements from this many bytes on.
 _LARGE = 1 << 14
@@ -38,7 +55,9 @@ def exactly(value: Any) -> Any:
     """A key that tells constants and attributes apart, to the bit."""
     kind = type(value)
     if kind in _SCALARS:
-        return kind, value.tobytes()
+        number = value.item()
+        # Real numbers other than zeros and NaN are told apart by `==`, which is faster than their bytes.
+        return kind, number if number and number == number and type(number) is not complex else value.tobytes()
     if kind in _PLAIN:
         return kind, value
     if kind is float:
@@ -153,7 +172,8 @@ def written(
     except Exception:
         # It asks for values, or fails: as ops it says so itself.
         return None
-    return writer.function()
+    held = writer.notes.held
+    return Straight(writer.function(), [None if number is None else held[number].spec for number in writer.results])
 
 
 def _noted(
@@ -193,7 +213,7 @@ class _Writer:
                     self.last[operand] = position
         self.last |= dict.fromkeys([number for number in results if number is not None], len(notes.steps))
 
-    def function(self) -> Straight:
+    def function(self) -> Function:
         """The function; where arrays are large, one that writes over those that nothing reads any more."""
         plain = self._compiled(self._lines(set()))
         buffers = self._own_arrays()
@@ -204,7 +224,10 @@ class _Writer:
 
         def chosen(*arrays: np.ndarray[Any, Any]) -> tuple[Any, ...]:
             # A new array would lie in memory as its operands do.
-            return in_place(*arrays) if all(map(is_in_order, arrays)) else plain(*arrays)
+            for array in arrays:
+                if not (array.flags.c_contiguous or is_in_order(array)):
+                    return plain(*arrays)
+            return in_place(*arrays)
 
         return chosen
 
@@ -251,10 +274,11 @@ class _Writer:
         return None
 
     def _call(self, step: _Step, buffer: int | None) -> str:
-        operands = [
-            f"v{operand}" if type(operand) is int else self._bound(operand.value) for operand in step.operands
-        ]
         pattern = step.op.expression(step.specs, step.attrs)
+        operands = [
+            f"v{operand}" if type(operand) is int else self._constant(operand.value, pattern is not None)
+            for operand in step.operands
+        ]
         if pattern is not None and (buffer is None or is_one_call(pattern)):
             text = filled(pattern, operands, lambda number: self._bound(np.asarray(number, step.specs[0].dtype)))
             return text if buffer is None else f"{text[:-1]}, out=v{buffer})"
@@ -263,6 +287,10 @@ class _Writer:
             operands.append(f"out=v{buffer}")
         return f"{self._bound(step.op.forward)}({', '.join(operands)})"
 
+    def _constant(self, value: Any, is_template: bool) -> str:
+        # NumPy computes faster with arrays than with its scalars.
+        return self._bound(np.asarray(value) if is_template and type(value) in _SCALARS else value)
+
     def _bound(self, thing: Any) -> str:
         if type(thing) in _PLAIN:
             return repr(thing)
@@ -270,10 +298,10 @@ class _Writer:
         self.namespace[name] = thing
         return name
 
-    def _compiled(self, lines: list[str]) -> Straight:
+    def _compiled(self, lines: list[str]) -> Function:
         namespace = dict(self.namespace)
         exec(_code_of("\n".join(lines)), namespace)
-        found: Straight = namespace["gradients"]
+        found: Function = namespace["gradients"]
         return found
 
 

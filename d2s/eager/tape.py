@@ -16,15 +16,20 @@ import numpy as np
 from d2s.core import interpreter
 from d2s.core.hooks import HookList, watching
 from d2s.core.interpreter import grad_enabled
+from d2s.core.locks import new_lock
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.eager.cases import Case
+from d2s.eager.quiet import quietly
 from d2s.errors import GradientError, Location
 from d2s.ops.reduction import unbroadcast
 
 if TYPE_CHECKING:
     from d2s.eager.tensor import Tensor
     from d2s.eager.walk import Walk
+
+# Two threads may run backward into the same leaf; reading and replacing `.grad` is one step.
+accumulating = new_lock()
 
 # With room for the operators of a call between it and the node after it.
 next_in_sequence = itertools.count(0, 1 << 32).__next__
@@ -78,6 +83,15 @@ class LeafNode:
         if self.reduce_hooks is not None:
             for hook in self.reduce_hooks.live():
                 hook() if watching.calls is None else watching.calls(hook)
+
+    def add(self, grad: Tensor) -> None:
+        """Add a Tensor object that is nobody else's to the accumulated gradient."""
+        with accumulating:
+            held = self.grad
+            if held is not None:
+                grad = interpreter.wrap(np.asarray(quietly(np.add, held.data, grad.data)), False)
+            self.grad = grad
+            self.zero_grad = False
 
     def grad_of(self, index: int) -> Tensor | None:
         """The accumulated gradient; a zero that was only noted is filled in."""
@@ -325,14 +339,14 @@ class OpNode(InteriorNode):
         needs = case.wanted if case is not None and walk.needs_all else tuple([
             edge is not None and walk.needs(edge) for edge in edges])
         if case is not None and walk.is_plain:
-            function = case.straight(op, attrs, needs, grads, inputs, self.out_data)
-            if function is not None:
+            straight = case.straight(op, attrs, needs, grads, inputs, self.out_data)
+            if straight is not None:
                 arrays = self._arrays(grads, case)
                 if not walk.retain_graph:
                     self.release()
-                for edge, array in zip(edges, walk.quietly(function, *arrays), strict=True):
-                    if array is not None:
-                        walk.accumulate(edge, interpreter.wrap(array))  # type: ignore[arg-type]
+                for edge, array in zip(edges, walk.quietly(straight.function, *arrays), strict=True):
+                    if array is not None and edge is not None:
+                        walk.accumulate(edge, interpreter.wrap(array))
                 return
         g: Any = grads[0] if len(grads) == 1 else tuple(grads)
         out = self._output(walk)

@@ -31,6 +31,8 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
     """
 
     interpreter: EagerInterpreter
+    # `d2s.eager.backward.backward`, which needs this class.
+    _backward: Callable[..., None]
 
     __slots__ = (
         "__dict__", "__weakref__", "_index", "_kind", "_leaf", "_node", "_sharing", "_stop_gradient", "data", "version",
@@ -181,9 +183,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
         retain_graph : bool
             Keep what is needed to call backward again.
         """
-        from d2s.eager.backward import backward
-
-        backward([self], [grad_tensor], retain_graph)
+        Tensor._backward([self], [grad_tensor], retain_graph)
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook` with the complete gradient of this tensor in every backward; it may return a new gradient.

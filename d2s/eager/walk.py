@@ -10,18 +10,15 @@ import numpy as np
 from d2s.core import interpreter
 from d2s.core.hooks import HookList
 from d2s.core.interpreter import state
-from d2s.core.locks import new_lock
 from d2s.core.modes import modes_now, put_back
+from d2s.eager import plans
 from d2s.eager.lines import explain_in_backward
 from d2s.eager.quiet import is_quiet, quiet
-from d2s.eager.tape import Edge, InteriorNode, LeafNode, Node
+from d2s.eager.tape import Edge, InteriorNode, LeafNode, Node, accumulating
 from d2s.errors import AnomalyError, GradientError
 
 if TYPE_CHECKING:
     from d2s.eager.tensor import Tensor
-
-# Two threads may run backward into the same leaf; reading and replacing `.grad` is one step.
-_accumulating = new_lock()
 
 
 class Walk:
@@ -82,6 +79,8 @@ class Walk:
         modes = modes_now()
         try:
             state.grad_enabled = self.create_graph
+            if self.is_plain and self.needs_all and len(roots) == 1 and plans.run(self, roots[0][0][0], roots[0][1]):
+                return
             nodes, roots = self._begin(roots)
             for edge, grad in roots:
                 if self.needs(edge):
@@ -275,16 +274,8 @@ def _age(node: InteriorNode) -> int:
 def accumulate_into(leaf: LeafNode, grad: Tensor, with_history: bool) -> None:
     """Add `grad` to the `.grad` of a leaf."""
     if not with_history:
-        add_tensor(leaf, interpreter.wrap(grad.data, False))
+        leaf.add(interpreter.wrap(grad.data, False))
         return
-    with _accumulating:
+    with accumulating:
         held = leaf.grad
         leaf.set_grad(0, grad.alias() if held is None else held + grad)
-
-
-def add_tensor(leaf: LeafNode, grad: Tensor) -> None:
-    """Add a Tensor object that is nobody else's to the `.grad` of a leaf."""
-    with _accumulating:
-        held = leaf.grad
-        leaf.grad = grad if held is None else interpreter.wrap(np.asarray(held.data + grad.data), False)
-        leaf.zero_grad = False

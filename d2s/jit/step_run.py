@@ -11,7 +11,7 @@ from d2s.core.hooks import HookList
 from d2s.core.interpreter import called_in_mode
 from d2s.eager.tape import next_in_sequence
 from d2s.eager.tensor import Tensor
-from d2s.eager.walk import Walk, add_tensor
+from d2s.eager.walk import Walk
 from d2s.jit.run_program import CallNode
 from d2s.static.executor import Compiled, StepFunction
 from d2s.static.numeric_errors import outside
@@ -75,7 +75,7 @@ class StepRun(CallNode):
         leaf: Any = self.edges[number][0]  # type: ignore[index]
         tensor = Tensor(grad if type(grad) is np.ndarray else np.asarray(grad), False)
         if leaf.hooks is None and leaf.reduce_hooks is None:
-            add_tensor(leaf, tensor)
+            leaf.add(tensor)
         else:
             self._call_hooks(Walk().complete, leaf, tensor)
 

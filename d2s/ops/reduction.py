@@ -104,8 +104,13 @@ def _spread_template(
 ) -> str | None:
     if average or not (keepdim or axis is None):
         return None
-    sizes: Any = shape
-    return f"np.full({shape}, {{0}})" if math.prod(sizes) <= _SMALL else f"np.broadcast_to({{0}}, {shape})"
+    count = math.prod(shape)  # type: ignore[arg-type]
+    if count > _SMALL:
+        return f"np.broadcast_to({{0}}, {shape})"
+    if math.prod(g.shape) != 1:  # type: ignore[arg-type]
+        return f"np.full({shape}, {{0}})"
+    # One number: the same, and twice as fast.
+    return f"{{0}}.repeat({count})" + ("" if len(shape) == 1 else f".reshape({shape})")
 
 
 @define_op("spread", kinds="fc", infer=_infer_spread, template=_spread_template)

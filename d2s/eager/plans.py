@@ -1,0 +1,176 @@
+"""Backward passes as straight code.
+
+A training loop builds the same graph in each turn: ops of the same cases, joined in the same way.  From the third
+backward on a graph that is known is not walked any more: one function over arrays calls the gradient rules (which are
+straight code themselves) in the order of the walk, and sums up in the same order.  Whatever somebody could see
+happen on the way, a hook or an error, is left to the walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from operator import attrgetter
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from d2s.core import interpreter
+from d2s.eager.cases import Case
+from d2s.eager.tape import LeafNode, Node, OpNode
+
+if TYPE_CHECKING:
+    from d2s.eager.tensor import Tensor
+    from d2s.eager.walk import Walk
+
+# ``plan(nodes, leaves, retain_graph, gradient)`` runs backward and gives True, or does nothing and gives False.
+Plan = Callable[[Sequence[OpNode], Sequence[LeafNode], bool, Any], bool]
+# Of each node the case, and where its gradients go; then the order of the nodes.
+Key = tuple[Case | int | None, ...]
+
+# The code of larger graphs would take long to compile; programs of ever new graphs start again from time to time.
+LARGEST = 500
+LIMIT = 200
+# None: the graph has no plan.  Graphs that have come once, or whose rules are not written yet, are in `_met` only.
+_plans: dict[Key, Plan | None] = {}
+_met: set[Key] = set()
+
+
+def run(walk: Walk, root: Node, grad: Tensor) -> bool:
+    """Run a plain walk from `root` by a plan; False, and nothing is done, if there is none that fits."""
+    if type(root) is not OpNode or root.hooks is not None:
+        return False
+    # Nodes by position, leaves by -1, -2, ...
+    places: dict[Node, int] = {root: 0}
+    nodes: list[OpNode] = [root]
+    leaves: list[LeafNode] = []
+    found: list[Any] = []
+    for node in nodes:
+        found.append(node.case)
+        for edge in node.edges:
+            if edge is not None:
+                target = edge[0]
+                place = places.get(target)
+                if place is None:
+                    if target.hooks is not None:
+                        return False
+                    if type(target) is LeafNode:
+                        if target.reduce_hooks is not None:
+                            return False
+                        leaves.append(target)
+                        place = -len(leaves)
+                    elif type(target) is OpNode:
+                        place = len(nodes)
+                        if place == LARGEST:
+                            return False
+                        nodes.append(target)
+                    else:
+                        return False
+                    places[target] = place
+                found.append(place)
+            else:
+                found.append(None)
+    ages = [node.sequence for node in nodes]
+    if ages != sorted(ages, reverse=True):
+        # The order of the visits.
+        found += sorted(range(len(nodes)), key=ages.__getitem__, reverse=True)
+    key = tuple(found)
+    plan = _plans.get(key)
+    if plan is None:
+        if key in _plans or not _is_due(key):
+            return False
+        plan = _plans[key] = _planned(nodes, places)
+        if plan is None:
+            return False
+    return walk.quietly(plan, nodes, leaves, walk.retain_graph, grad.data)  # type: ignore[no-any-return]
+
+
+def _is_due(key: Key) -> bool:
+    """True if it is time to look whether a graph can have a plan."""
+    if key not in _met:
+        # What comes once only is not worth it.
+        if len(_met) >= LIMIT:
+            _met.clear()
+            _plans.clear()
+        _met.add(key)
+        return False
+    # Those without a case have no plan; the rules of the others have been wanted once, and have to be twice.
+    return all(part.is_written for part in key if type(part) is Case)
+
+
+def _planned(nodes: Sequence[OpNode], places: dict[Node, int]) -> Plan | None:
+    """The plan of a graph, if it can have one."""
+    head = [
+        "def plan(nodes, leaves, retain_graph, g0):",
+        f"    {''.join(f'n{place}, ' for place in range(len(nodes)))}= nodes",
+        f"    {''.join(f'l{~place}, ' for place in places.values() if place < 0)}= leaves",
+    ]
+    body: list[str] = []
+    namespace: dict[str, Any] = {"add": np.add, "asarray": np.asarray, "wrap": interpreter.wrap}
+    visits = sorted(nodes, key=attrgetter("sequence"), reverse=True)
+    last = {places[edge[0]]: node for node in visits for edge in node.edges if edge is not None}
+    # Of the gradients summed up so far, by place.
+    specs = {0: nodes[0].specs[0]}
+    for node in visits:
+        place, case = places[node], node.case
+        straight = None if case is None else case.written
+        if case is None or straight is None or len(node.specs) != 1 or specs.get(place) != node.specs[0]:
+            return None
+        namespace[f"f{place}"] = straight.function
+        targets = [None if edge is None else places[edge[0]] for edge in node.edges]
+        head += _check(place, case)
+        results, sums = [], []
+        for index, (target, spec) in enumerate(zip(targets, straight.specs, strict=True)):
+            if target is None:
+                results.append("_")
+            elif spec is None or spec != specs.get(target, spec):
+                return None
+            elif target not in specs:
+                specs[target] = spec
+                results.append(_gradient(target))
+            else:
+                results.append(f"r{index}")
+                total = f"add({_gradient(target)}, r{index})"
+                sums.append(f"    {_gradient(target)} = {total if spec.shape else f'asarray({total})'}; del r{index}")
+        body += _call(place, case, results)
+        body += sums
+        body += [
+            f"    l{~target}.add(wrap({_gradient(target)}, False)); del {_gradient(target)}"
+            for target in dict.fromkeys(targets) if target is not None and target < 0 and last[target] is node
+        ]
+    exec(_code_of("\n".join([*head, *body, "    return True"])), namespace)
+    found: Plan = namespace["plan"]
+    return found
+
+
+def _gradient(place: int) -> str:
+    """The name of the gradient of a node or of a leaf."""
+    return f"g{place}" if place >= 0 else f"h{~place}"
+
+
+def _check(place: int, case: Case) -> list[str]:
+    """Lines that end a plan before it begins if the walk would have something to say of a node."""
+    node = f"n{place}"
+    lines = [f"    if {node}.released or {node}.written is not None: return False"]
+    if case.saved:
+        changed = " or ".join(f"i{place}[{index}].version != v[{index}]" for index in case.saved)
+        lines += [f"    i{place} = {node}.inputs; v = {node}.versions", f"    if {changed}: return False"]
+    return lines
+
+
+def _call(place: int, case: Case, results: Sequence[str]) -> list[str]:
+    """Lines that call the rules of a node and free what they have read."""
+    node, inputs = f"n{place}", "".join(f", i{place}[{index}].data" for index in case.saved)
+    out = f", {node}.out_data" if case.reads_out else ""
+    own = [f"g{place}", *([f"i{place}"] if case.saved else [])]
+    return [
+        f"    {', '.join(results)}, = f{place}(g{place}{out}{inputs})",
+        f"    del {', '.join(own)}",
+        f"    if not retain_graph: {node}.release()",
+    ]
+
+
+@lru_cache(maxsize=100)
+def _code_of(text: str) -> CodeType:
+    return compile(text, "<backward>", "exec")

@@ -1,0 +1,202 @@
+"""Backward passes by a plan: the same bits as by the walk, and only where nobody could see a difference."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import d2s
+from d2s.eager import cases, plans
+
+STARTS = [np.linspace(-1, 2, 6, dtype="float32").reshape(2, 3), np.linspace(0.5, 1, 3, dtype="float32"),
+          np.asarray(1.5, "float32")]
+OPS: list[Callable[[Any, Any], Any]] = [
+    lambda x, y: x * y, lambda x, y: x + y, lambda x, y: d2s.tanh(x) - y, lambda x, y: x * x,
+    lambda x, y: x / (y * y + 1), lambda x, y: d2s.nn.functional.relu(x), lambda x, y: x.sum() * y,
+    lambda x, y: d2s.maximum(x, y.detach()),
+]
+
+
+def forget() -> None:
+    cases._known.clear()
+    plans._plans.clear()
+    plans._met.clear()
+
+
+@pytest.fixture(autouse=True)
+def from_the_start() -> Iterator[None]:
+    """No graph is known."""
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each backward, whether it ran by a plan."""
+    seen: list[bool] = []
+    run = plans.run
+
+    def watched(*args: Any) -> bool:
+        seen.append(run(*args))
+        return seen[-1]
+
+    monkeypatch.setattr(plans, "run", watched)
+    return seen
+
+
+def leaves() -> list[Any]:
+    return [d2s.to_tensor(start, stop_gradient=False) for start in STARTS]
+
+
+@given(steps=st.lists(st.tuples(st.sampled_from(OPS), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=9))
+def test_the_same_bits_as_by_the_walk(steps: list[Any]) -> None:
+    """Values are used several times, and not in the order in which they were made."""
+    found = []
+    forget()
+    for _ in range(4):
+        starts = leaves()
+        values = list(starts)
+        for op, first, second in steps:
+            values.append(op(values[first % len(values)], values[-1 - second % len(values)]))
+        loss = values[-1].mean() + (values[-2] * values[-1]).sum()
+        loss.backward()
+        found.append([None if leaf.grad is None else leaf.grad.data.tobytes() for leaf in starts])
+    assert found == found[:1] * 4
+    assert [plan is not None for plan in plans._plans.values()] == [True]
+
+
+def test_a_graph_that_comes_again_has_a_plan(planned: list[bool]) -> None:
+    x, w, _ = leaves()
+    grads = []
+    for _ in range(4):
+        x.clear_grad(False)
+        w.clear_grad(False)
+        y = x * w
+        # The order of the visits is another one than that from the loss down.
+        z = d2s.tanh(y)
+        (y * z + z).sum().backward()
+        grads.append((x.grad.data.tobytes(), w.grad.data.tobytes()))
+    assert planned == [False, False, True, True]
+    assert len(set(grads)) == 1
+
+
+def graph() -> tuple[Any, Any, Any]:
+    x = d2s.to_tensor(STARTS[0], stop_gradient=False)
+    y = d2s.tanh(x * 2)
+    return x, y, (y * y).sum()
+
+
+def used(planned: list[bool]) -> None:
+    for _ in range(3):
+        graph()[2].backward()
+    assert planned == [False, False, True]
+
+
+def test_hooks_are_called(planned: list[bool]) -> None:
+    used(planned)
+    x, y, loss = graph()
+    seen = []
+    y.register_hook(lambda g: seen.append(g.numpy()) or g * g + 1)
+    loss.backward(retain_graph=True)
+    first = x.grad.numpy()
+    np.testing.assert_array_equal(seen[0], 2 * y.numpy())
+    expected = (seen[0] * seen[0] + 1) * (1 - y.numpy() * y.numpy()) * 2
+    np.testing.assert_allclose(first, expected, rtol=1e-6)
+    x, y, loss = graph()
+    x.register_hook(lambda g: g + 1)
+    x._register_backward_hook(lambda: seen.append("reduced"))
+    y.retain_grads()
+    loss.backward()
+    assert seen[1:] == ["reduced"]
+    np.testing.assert_array_equal(y.grad.numpy(), 2 * y.numpy())
+    plain, _, loss = graph()
+    loss.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), plain.grad.numpy() + 1)
+    assert planned[3:] == [False, False, True]
+
+
+def test_a_graph_that_is_used_up(planned: list[bool]) -> None:
+    used(planned)
+    x, y, loss = graph()
+    loss.backward(retain_graph=True)
+    once = x.grad.numpy()
+    loss.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * once)
+    with pytest.raises(d2s.errors.GradientError, match="second time"):
+        loss.backward()
+    with pytest.raises(d2s.errors.GradientError, match="second time"):
+        (y * y).sum().backward()
+    assert planned[3:] == [True, True, False, False]
+
+
+def test_a_value_that_was_written_to(planned: list[bool]) -> None:
+    used(planned)
+    x, y, loss = graph()
+    y.add_(d2s.ones([2, 3]))
+    with pytest.raises(d2s.errors.GradientError, match="modified in place"):
+        loss.backward()
+    assert x.grad is None
+    assert planned[3:] == [False]
+
+
+def test_saved_values_are_freed_and_gradients_go_to_nobody_else() -> None:
+    for _ in range(4):
+        x, y, loss = graph()
+        node = y._node
+        loss.backward()
+        assert node.released
+        assert not node.inputs
+        assert node.out_data is None
+        assert y.grad is None
+        assert x.grad.stop_gradient is False
+
+
+def test_other_walks(planned: list[bool]) -> None:
+    """`grad`, second derivatives and anomaly detection are left to the walk."""
+    used(planned)
+    x, _, loss = graph()
+    (first,) = d2s.grad(loss, [x], create_graph=True)
+    first.sum().backward()
+    y = d2s.tanh(d2s.to_tensor(STARTS[0]) * 2).numpy()
+    np.testing.assert_allclose(x.grad.numpy(), 8 * (1 - y**2) * (1 - 3 * y**2), rtol=1e-5, atol=1e-5)
+    x = d2s.to_tensor([0.0], stop_gradient=False)
+    for _ in range(4):
+        y = (d2s.sqrt(x) * 0.0).sum()
+        y.backward(retain_graph=True)
+    assert planned[-1]
+    count = len(planned)
+    with d2s.autograd.detect_anomaly(), pytest.raises(d2s.errors.AnomalyError):
+        y.backward()
+    assert len(planned) == count
+
+
+def test_no_warning_of_inf_and_nan(planned: list[bool]) -> None:
+    x = d2s.to_tensor(np.asarray([3e38], "float32"), stop_gradient=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(4):
+            (x * np.float32(3e38)).sum().backward()
+    assert planned == [False, False, True, True]
+    assert x.grad.tolist() == [np.inf]
+
+
+def test_what_is_known_stays_small(monkeypatch: pytest.MonkeyPatch, planned: list[bool]) -> None:
+    monkeypatch.setattr(plans, "LIMIT", 5)
+    monkeypatch.setattr(plans, "LARGEST", 10)
+    for depth in range(2, 30):
+        for _ in range(3):
+            y = x = d2s.to_tensor(2.0, stop_gradient=False)
+            for _ in range(depth):
+                y = y * 2.0
+            y.backward()
+            assert x.grad.item() == np.float32(2.0) ** depth
+        assert planned[-1] is (depth <= 10)
+        assert len(plans._met) <= 5
+        assert len(plans._plans) <= 5
