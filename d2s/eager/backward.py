@@ -116,7 +116,12 @@ def grad(
     return result
 
 
-Tensor._backward = staticmethod(backward)
+def _backward_from(tensor: Tensor, grad_tensor: Any, retain_graph: bool) -> None:
+    """`backward` of one tensor."""
+    Walk(retain_graph).run([_root(tensor, grad_tensor)])
+
+
+Tensor._backward = _backward_from
 
 
 def _owner(tensors: Sequence[Any]) -> Any:
@@ -139,33 +144,34 @@ def _one(dtype: DType) -> np.ndarray[Any, Any]:
 
 
 def _roots(tensors: Sequence[Tensor], grads: Sequence[Any] | None) -> list[tuple[Edge, Tensor]]:
-    roots: list[tuple[Edge, Tensor]] = []
     given = [None] * len(tensors) if grads is None else grads
     if len(given) != len(tensors):
         raise GradientError(f"got {counted(len(tensors), 'tensor')} but {counted(len(given), 'gradient')}", kind="G06")
-    for tensor, grad_tensor in zip(tensors, given, strict=True):
-        edge = tensor.edge()
-        if edge is None:
-            raise GradientError("backward() on a tensor that stops gradients: nothing to differentiate", kind="G03")
-        if grad_tensor is None:
-            if tensor.data.size != 1:
-                raise GradientError(
-                    f"backward() without grad_tensor needs a tensor of one element, got shape {tensor.shape}",
-                    advice="Reduce it first (loss.sum()), or pass grad_tensor.",
-                    kind="G05",
-                )
-            data = tensor.data
-            seed = Tensor(np.ones_like(data) if data.ndim else _one(data.dtype))
-        else:
-            if not isinstance(grad_tensor, Tensor):
-                raise DTypeError(f"grad_tensor must be a Tensor or None, got {type(grad_tensor).__name__}", kind="D04")
-            if grad_tensor.shape != tensor.shape:
-                raise ShapeError(f"grad_tensor has shape {grad_tensor.shape}, expected {tensor.shape}", kind="S04")
-            if grad_tensor.dtype != tensor.dtype:
-                raise DTypeError(
-                    f"grad_tensor has dtype {grad_tensor.dtype.name}, expected {tensor.dtype.name}",
-                    kind="D04",
-                )
-            seed = grad_tensor
-        roots.append((edge, seed))
-    return roots
+    return list(map(_root, tensors, given))
+
+
+def _root(tensor: Tensor, grad_tensor: Any) -> tuple[Edge, Tensor]:
+    edge = tensor.edge()
+    if edge is None:
+        raise GradientError("backward() on a tensor that stops gradients: nothing to differentiate", kind="G03")
+    if grad_tensor is None:
+        data = tensor.data
+        if not data.ndim:
+            return edge, Tensor(_one(data.dtype))
+        if data.size != 1:
+            raise GradientError(
+                f"backward() without grad_tensor needs a tensor of one element, got shape {tensor.shape}",
+                advice="Reduce it first (loss.sum()), or pass grad_tensor.",
+                kind="G05",
+            )
+        return edge, Tensor(np.ones_like(data))
+    if not isinstance(grad_tensor, Tensor):
+        raise DTypeError(f"grad_tensor must be a Tensor or None, got {type(grad_tensor).__name__}", kind="D04")
+    if grad_tensor.shape != tensor.shape:
+        raise ShapeError(f"grad_tensor has shape {grad_tensor.shape}, expected {tensor.shape}", kind="S04")
+    if grad_tensor.dtype != tensor.dtype:
+        raise DTypeError(
+            f"grad_tensor has dtype {grad_tensor.dtype.name}, expected {tensor.dtype.name}",
+            kind="D04",
+        )
+    return edge, grad_tensor

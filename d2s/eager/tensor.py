@@ -31,7 +31,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
     """
 
     interpreter: EagerInterpreter
-    # `d2s.eager.backward.backward`, which needs this class.
+    # In `d2s.eager.backward`, which needs this class.
     _backward: Callable[..., None]
 
     __slots__ = (
@@ -183,7 +183,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
         retain_graph : bool
             Keep what is needed to call backward again.
         """
-        Tensor._backward([self], [grad_tensor], retain_graph)
+        self._backward(grad_tensor, retain_graph)
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook` with the complete gradient of this tensor in every backward; it may return a new gradient.

@@ -37,6 +37,16 @@ class Walk:
         No gradient passes these.
     """
 
+    # Most walks are without targets: what these change is found in the class.
+    captured: dict[Edge, Tensor | None] | None = None
+    blocked: frozenset[Edge] = frozenset()
+    # Nodes of which a gradient is asked for, or stopped, at an output; None if nothing of that kind is asked.
+    asked: set[Node] | None = None
+    # Every gradient is of use.
+    needs_all = True
+    # Set if a call that was found as one node has become several.
+    begins_anew = False
+
     def __init__(
         self,
         retain_graph: bool = False,
@@ -46,18 +56,8 @@ class Walk:
     ) -> None:
         self.retain_graph = retain_graph or create_graph
         self.create_graph = create_graph
-        # Set if a call that was found as one node has become several.
-        self.begins_anew = False
-        targets = None if targets is None else list(targets)
-        blocked = list(blocked) if blocked else []
-        # Nodes of which a gradient is asked for, or stopped, at an output; None if nothing of that kind is asked.
-        self.asked = None if targets is None and not blocked else {node for node, _ in (*(targets or ()), *blocked)}
-        self.captured: dict[Edge, Tensor | None] | None = None
-        if targets is not None:
-            self.captured = dict.fromkeys(map(self.resolved, targets))
-        self.blocked = frozenset(map(self.resolved, blocked))
-        # Every gradient is of use.
-        self.needs_all = self.captured is None and not self.blocked
+        if targets is not None or blocked:
+            self._ask(targets, list(blocked))
         # Ops are computed at once, and nobody watches: gradient rules may run as straight code.
         self.is_plain = not create_graph and state.current is interpreter.default_interpreter()
         # Calls a function of arrays without warnings of inf and nan.
@@ -66,6 +66,14 @@ class Walk:
         self._leaf_slots: dict[LeafNode, Tensor] = {}
         self._leaf_counts: dict[LeafNode, int] = {}
         self._useful: set[Node] = set()
+
+    def _ask(self, targets: Iterable[Edge] | None, blocked: Sequence[Edge]) -> None:
+        targets = None if targets is None else list(targets)
+        self.asked = {node for node, _ in (*(targets or ()), *blocked)}
+        if targets is not None:
+            self.captured = dict.fromkeys(map(self.resolved, targets))
+        self.blocked = frozenset(map(self.resolved, blocked))
+        self.needs_all = self.captured is None and not self.blocked
 
     def resolved(self, edge: Edge) -> Edge:
         """Where this walk finds a value that has a gradient."""
