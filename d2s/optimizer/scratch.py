@@ -10,8 +10,8 @@ import numpy as np
 from d2s.optimizer.groups import Array
 
 # Smaller arrays come from the allocator's own free lists; larger ones may be given back to the system and mapped anew
-# in each step, which costs a quarter of a step.  glibc, as `keep_freed_memory` leaves it, does that from 32 MB on (below
-# it makes no difference there), other allocators earlier.
+# in each step, which costs a quarter of a step.  glibc, as `keep_freed_memory` leaves it, does that from 32 MB on (with
+# less it makes no difference there), other allocators earlier.
 _SMALLEST = 1 << 16
 
 
