@@ -62,7 +62,8 @@ def run(walk: Walk, root: Node, grad: Tensor) -> bool:
                         place = -len(leaves)
                     elif type(target) is OpNode:
                         place = len(nodes)
-                        if place == LARGEST:
+                        if place == LARGEST or len(target.specs) != 1:
+                            # Of several outputs some may get no gradient.
                             return False
                         nodes.append(target)
                     else:
