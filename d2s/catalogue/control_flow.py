@@ -401,31 +401,33 @@ KINDS = (
         "U29",
         "All elements of a list that a loop has filled",
         cause="How long a list is that a loop on a tensor fills is known only when the Program runs. It can be looped "
-        "over, indexed, stacked, changed and returned; it cannot be unpacked, spread out in a call, nor looped over in "
-        "a set or dict comprehension or a generator expression.",
+        "over, indexed, unpacked, sorted, stacked, changed and returned; it cannot be spread out in a call, nor looped "
+        "over in a set or dict comprehension or in most generator expressions.",
         fix="Loop over it with `for`, or take single elements.",
         example="""
             @paddle.jit.to_static
-            def first_two(x):
-                seen = []
+            def total(x):
+                seen = [x]
                 while x.sum() > 1:
                     x = x / 2
                     seen.append(x)
-                first, second = seen
-                return first + second
+                return add(*seen)
 
-            first_two(paddle.to_tensor([4.0]))
+            def add(first, *others):
+                return first + sum(others)
+
+            total(paddle.to_tensor([4.0]))
         """,
         fixed="""
             @paddle.jit.to_static
-            def first_two(x):
-                seen = []
+            def total(x):
+                seen = [x]
                 while x.sum() > 1:
                     x = x / 2
                     seen.append(x)
-                return seen[0] + seen[1]
+                return sum(seen)
 
-            first_two(paddle.to_tensor([4.0]))
+            total(paddle.to_tensor([4.0]))
         """,
     ),
     syntax(

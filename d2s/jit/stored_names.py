@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from d2s import errors
-from d2s.operators import closures, control_flow, run_time
+from d2s.operators import closures, control_flow, open_functions, run_time
 from d2s.static import variable
 
 _BUILTINS = ("abs", "bool", "complex", "dict", "divmod", "float", "int", "len", "list", "max", "min", "pow", "print",
@@ -25,7 +25,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "d2s.check": control_flow._check,
     "d2s.copy_of": closures._copy_of,
     "d2s.fill": closures._fill,
-    "d2s.list_of": variable._list_of,
+    "d2s.list_of": open_functions.tolist,
     "d2s.numpy_of": variable._numpy_of,
     "d2s.set_value": run_time.set_value,
 }

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import access, classes, copies, keys, native, open_lists, places, special_methods
-from d2s.operators.control_flow import SymbolicRange, for_loop
+from d2s.operators import access, classes, copies, keys, native, open_functions, open_lists, places, special_methods
+from d2s.operators.control_flow import SymbolicRange, Turns, either, for_loop, not_
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
 from d2s.operators.open_items import is_open, refuse
@@ -143,11 +143,29 @@ def _sum(tracer: Tracer, iterable: Any, *start: Any, **named: Any) -> Any:
 
 
 def _any(tracer: Tracer, iterable: Any) -> Any:
-    return any(native.truth(tracer, symbol_of(tracer, part)) for part in _iterable(tracer, iterable))
+    parts = _iterable(tracer, iterable)
+    if isinstance(parts, Turns):
+        return _found(tracer, parts, True)
+    return any(native.truth(tracer, symbol_of(tracer, part)) for part in parts)
 
 
 def _all(tracer: Tracer, iterable: Any) -> Any:
-    return all(native.truth(tracer, symbol_of(tracer, part)) for part in _iterable(tracer, iterable))
+    parts = _iterable(tracer, iterable)
+    if isinstance(parts, Turns):
+        return not_(tracer, _found(tracer, parts, False))
+    return all(native.truth(tracer, symbol_of(tracer, part)) for part in parts)
+
+
+def _found(tracer: Tracer, parts: Turns, wanted: bool) -> Any:
+    """True if the truth of one of the parts is this; those behind it are not asked for."""
+    found: Any = False
+
+    def look(part: Any) -> None:
+        nonlocal found
+        found = either(tracer, part, lambda: False) if wanted else not_(tracer, part)
+
+    for_loop(tracer, parts, look, lambda: found)
+    return found
 
 
 def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -159,10 +177,18 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
 
         if function in (map, filter):
             return function(wrapped(args[0]), *(_iterable(tracer, part) for part in args[1:]))
-        if len(args) == 1 and is_open(args[0]) and kwargs.get("key") is None:
+        key = kwargs.get("key")
+        if len(args) == 1 and isinstance(args[0], SymbolicRange) and function not in (map, filter):
+            args = (open_lists.numbers(tracer, args[0]),)
+        if len(args) == 1 and is_open(args[0]) and key is not None:
+            if function is sorted:
+                return open_functions.ordered(tracer, args[0], wrapped(key), kwargs.get("reverse", False))
+            if set(kwargs) == {"key"}:
+                return open_functions.best(tracer, function, args[0], wrapped(key))
+        if len(args) == 1 and is_open(args[0]) and key is None:
             if function is sorted:
                 return open_lists.copied(tracer, sorted, args[0], **kwargs)
-            return open_lists.smallest(tracer, function, args[0], **kwargs)
+            return open_functions.smallest(tracer, function, args[0], **kwargs)
         if kwargs.get("key") is not None:
             kwargs["key"] = wrapped(kwargs["key"])
         if holds_objects(args) and not kwargs:
@@ -198,6 +224,8 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
             return tracer.python_call(function, args, kwargs, effect=True)
         if args and function is list and is_open(args[0]):
             return open_lists.copied(tracer, list, args[0])
+        if len(args) == 1 and function in (tuple, set, frozenset, dict) and is_open(args[0]):
+            return tracer.python_call(function, args, kwargs, kind=function, effect=True)
         things = args if function is zip else args[:1]
         parts = open_lists.parts_of(tracer, things) if function in (zip, enumerate, reversed, iter) else None
         if parts is not None:
@@ -281,5 +309,6 @@ MEANING: dict[Any, Callable[..., Any]] = {
     reversed: asking("__reversed__", otherwise=_reversed), iter: _over(iter), dict: _over(dict),
     frozenset: _over(frozenset), dict.fromkeys: _fromkeys,
     copy.copy: copies.shallow_copy, copy.deepcopy: copies.deep_copy, dataclasses.replace: copies.replaced,
+    dataclasses.asdict: copies.as_dict, dataclasses.astuple: copies.as_tuple,
     warnings.warn: places.warn, breakpoint: places.stop_in_debugger,
 }

@@ -31,7 +31,7 @@ from d2s.operators import (
     libraries,
     making,
     native,
-    open_lists,
+    open_functions,
     policy,
     protocols,
     unbound,
@@ -74,7 +74,7 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(func, MethodWrapperType) and func.__name__ == "__call__" and isinstance(func.__self__, type):
         # Reached by the `super().__call__()` of a metaclass.
         return making.make(tracer, func.__self__, args, kwargs)
-    if isinstance(func, BuiltinFunctionType | np.ufunc) or type(func).__module__ == "builtins":
+    if isinstance(func, BuiltinFunctionType | np.ufunc) or type(func).__module__ in ("builtins", "numpy"):
         return libraries.call_builtin(tracer, func, args, kwargs)
     inline = getattr(type(func), "__d2s_inline__", None)
     if inline is not None:
@@ -122,8 +122,8 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         tracer.tensors_may_change()
         return result
     if policy.is_own(func.__code__):
-        if open_lists.are_given(args, kwargs):
-            return open_lists.call_own(tracer, func, args, kwargs)
+        if open_functions.are_given(args, kwargs):
+            return open_functions.call_own(tracer, func, args, kwargs)
         return func(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
     return libraries.call_library(tracer, func, args, kwargs)
 

@@ -61,8 +61,15 @@ class OpenForm:
     elements: Elements
 
 
+@dataclass(frozen=True)
+class EitherForm:
+    """An element of a list that only the run knows to be of one of several forms: None or a tensor, say."""
+
+    forms: tuple[Form, ...]
+
+
 ValueOf = Callable[[Variable], Value]
-Form = TensorForm | ObjectForm | SameForm | BuiltForm | OpenForm
+Form = TensorForm | ObjectForm | SameForm | BuiltForm | OpenForm | EitherForm
 
 
 def form_of(tracer: Tracer, thing: Any, value_of: ValueOf) -> Form:
@@ -89,6 +96,8 @@ def form_of_value(value: Value) -> TensorForm:
 
 def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
     """The form that covers both; inside another loop, numbers of several types too, for no turn can be taken apart."""
+    if isinstance(first, EitherForm) or isinstance(second, EitherForm):
+        return either(first, second, name)
     if isinstance(first, TensorForm) and isinstance(second, TensorForm):
         return _joined_tensors(first, second, name)
     if _is_missing(first) or _is_missing(second):
@@ -111,6 +120,43 @@ def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
     raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it")
 
 
+def either(first: Form, second: Form, name: str) -> Form:
+    """The form of elements that are of one form or of another; an object of the run where they cannot be told apart."""
+    if isinstance(first, BuiltForm) and isinstance(second, BuiltForm) and _are_alike(first, second):
+        pairs = zip(first.parts, second.parts, strict=True)
+        return BuiltForm(first.cls, first.keys, tuple(either(a, b, name) for a, b in pairs))
+    forms = [*(first.forms if isinstance(first, EitherForm) else (first,))]
+    for new in second.forms if isinstance(second, EitherForm) else (second,):
+        for place, known in enumerate(forms):
+            try:
+                forms[place] = joined(known, new, name, True)
+            except CannotMerge:
+                continue
+            break
+        else:
+            forms.append(new)
+    if len(forms) == 1:
+        return forms[0]
+    return EitherForm(tuple(forms)) if all(map(_can_be_told, forms)) else ObjectForm(None)
+
+
+def _can_be_told(form: Form) -> bool:
+    """True if the run can tell by the value itself whether it is of this form."""
+    if isinstance(form, ObjectForm):
+        return form.kind is not None
+    return isinstance(form, TensorForm) or (isinstance(form, SameForm) and is_plain(form.value))
+
+
+def is_of_form(thing: Any, form: Form) -> bool:
+    """In the run: is `thing` of a form that can be told?"""
+    if isinstance(form, TensorForm):
+        return isinstance(thing, TensorBase) and form.spec.admits(thing.data)  # type: ignore[attr-defined]
+    if isinstance(form, ObjectForm):
+        return type(thing) is form.kind
+    assert isinstance(form, SameForm)
+    return same_plain_value(thing, form.value)
+
+
 def _is_list(form: Form) -> bool:
     return isinstance(form, OpenForm) or (isinstance(form, BuiltForm) and form.cls is list)
 
@@ -123,7 +169,7 @@ def _joined_lists(first: Form, second: Form, name: str, in_loop: bool) -> Form:
             form, OpenForm) else ()
         for part in parts:
             if part is not None:
-                element = part if element is None else joined(element, part, name, in_loop)
+                element = part if element is None else either(element, part, name)
     return OpenForm(Elements(element))
 
 
@@ -193,6 +239,9 @@ def covers(form: Form, other: Form) -> bool:
     if isinstance(form, OpenForm) and isinstance(other, OpenForm):
         known, new = form.elements.form, other.elements.form
         return known is new or new is None or (known is not None and covers(known, new))
+    if isinstance(form, EitherForm):
+        others = other.forms if isinstance(other, EitherForm) else (other,)
+        return all(any(covers(known, new) for known in form.forms) for new in others)
     if isinstance(form, BuiltForm) and isinstance(other, BuiltForm):
         return len(form.parts) == len(other.parts) and all(map(covers, form.parts, other.parts))
     return form == other
@@ -223,6 +272,7 @@ def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value], *sources: Any) 
         return form.value
     if isinstance(form, OpenForm):
         return new_list(tracer, next(values), form.elements)
+    assert isinstance(form, BuiltForm)
     parts = [
         rebuilt(
             tracer, part, values,
@@ -265,5 +315,7 @@ def _shown(form: Form) -> str:
         return f"a {form.cls.__name__} of {len(form.parts)}"
     if isinstance(form, ObjectForm):
         return "another object" if form.kind is None else f"a {form.kind.__name__}"
+    if isinstance(form, EitherForm):
+        return " or ".join(map(_shown, form.forms))
     value = form.value
     return "unbound" if value is MISSING else "None" if value is None else f"a {type(value).__name__}"

@@ -193,9 +193,10 @@ class Lowering:
     # --- containers and objects --------------------------------------------------------------------------------
 
     def _built(self, thing: Any) -> Value:
+        is_of_run = is_open(thing)
         known = self._known(thing)
         if known is None:
-            if is_open(thing):
+            if is_of_run:
                 refuse("a list whose length only the run knows is used outside of the branch or turn that made it")
             known = self._make(thing, _maker_of(thing))
         self._fill(known)

@@ -90,10 +90,17 @@ class ContainerReader(OutsideReader):
         """An older container with everything in it as guarded copies; other objects as they are."""
         seen = self.snapshot(thing)
         if type(seen) in (list, tuple):
-            return type(seen)(self.snapshot_deeply(part) for part in seen)
+            parts = [self.snapshot_deeply(part) for part in seen]
+            return seen if all(map(operator.is_, parts, seen)) else type(seen)(parts)
         if type(seen) is dict:
-            return {key: self.snapshot_deeply(part) for key, part in seen.items()}
+            held = {key: self.snapshot_deeply(part) for key, part in seen.items()}
+            return seen if all(map(operator.is_, held.values(), seen.values())) else held
         return seen
+
+    def list_of_values(self, variable: Variable) -> Any:
+        from d2s.operators.open_functions import values_of_tensor
+
+        return values_of_tensor(self, variable)  # type: ignore[arg-type]
 
     def guard_length(self, thing: Any) -> None:
         """Note that the trace depends on how many elements an older container has."""

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import access, open_lists
+from d2s.operators import access, open_functions, open_lists
 from d2s.operators.equality import is_plain
 from d2s.operators.heap import content_of, restore
 from d2s.operators.libraries import run_later
@@ -46,7 +46,7 @@ def deep_copy(tracer: Tracer, thing: Any, memo: dict[int, Any] | None = None) ->
     if method is not None:
         made = _call(method, memo)
     elif is_open(thing):
-        made = open_lists.deeply_copied(tracer, thing)
+        made = open_functions.deeply_copied(tracer, thing)
     elif type(thing) in _CONTAINERS:
         made = _deep_container(tracer, tracer.snapshot(thing), memo, id(thing))
     elif tracer.is_made(thing):
@@ -97,6 +97,40 @@ def replaced(tracer: Tracer, thing: Any, /, **changes: Any) -> Any:
         elif field.name not in changes:
             changes[field.name] = access.attr(tracer, thing, field.name)
     return _call(type(thing), **changes)
+
+
+def as_dict(tracer: Tracer, thing: Any, **kwargs: Any) -> Any:
+    """``dataclasses.asdict(thing)``."""
+    if kwargs or not _is_record(thing):
+        return run_later(tracer, dataclasses.asdict, (thing,), kwargs)
+    return _plain(tracer, thing, dict)
+
+
+def as_tuple(tracer: Tracer, thing: Any, **kwargs: Any) -> Any:
+    """``dataclasses.astuple(thing)``."""
+    if kwargs or not _is_record(thing):
+        return run_later(tracer, dataclasses.astuple, (thing,), kwargs)
+    return _plain(tracer, thing, lambda pairs: tuple(value for _, value in pairs))
+
+
+def _is_record(thing: Any) -> bool:
+    return dataclasses.is_dataclass(thing) and not isinstance(thing, type | ObjectVariable)
+
+
+def _plain(tracer: Tracer, thing: Any, make: Any) -> Any:
+    if _is_record(thing):
+        return make([
+            (field.name, _plain(tracer, access.attr(tracer, thing, field.name), make))
+            for field in dataclasses.fields(thing)])
+    if type(thing) is list and not is_open(thing):
+        return [_plain(tracer, part, make) for part in tracer.snapshot(thing)]
+    if isinstance(thing, tuple):
+        parts = [_plain(tracer, part, make) for part in thing]
+        return type(thing)(*parts) if hasattr(thing, "_fields") else type(thing)(parts)
+    if type(thing) is dict:
+        pairs = tracer.snapshot(thing).items()
+        return {_plain(tracer, name, make): _plain(tracer, part, make) for name, part in pairs}
+    return deep_copy(tracer, thing)
 
 
 def _call(function: Any, *args: Any, **kwargs: Any) -> Any:

@@ -18,16 +18,18 @@ from d2s.operators import (
     libraries,
     loops,
     native,
+    open_functions,
     open_lists,
     special_methods,
 )
 from d2s.operators.attempts import note_caught
 from d2s.operators.converted import mark_nested
 from d2s.operators.names import Names
+from d2s.operators.open_items import refuse
 from d2s.operators.symbols import is_symbol
 from d2s.operators.tracer import current_tracer
 from d2s.static.runtime import content_of_cell
-from d2s.static.variable import ObjectVariable, Variable
+from d2s.static.variable import Variable
 from d2s.transpiler.interface import PythonOperators, format_value
 from d2s.transpiler.nested import NestedFunction
 
@@ -234,7 +236,7 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         if tracer is None:
             return iterable
-        if isinstance(iterable, Variable | ObjectVariable):
+        if isinstance(iterable, Variable):
             return iterable
         from d2s.operators.protocols import iterable_of
 
@@ -257,6 +259,22 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         return set(parts) if tracer is None else keys.set_of(tracer, parts)
 
+    def generator(  # type: ignore[override]
+        self, is_lazy: bool, iterable: Iterable[Any], elt: Callable[[Any], Any],
+        test: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        tracer = current_tracer()
+        if tracer is None or not isinstance(iterable, control_flow.Turns | control_flow.SymbolicRange):
+            return PythonOperators.generator(is_lazy, iterable, elt, test)
+        if is_lazy and test is None:
+            return open_lists.Mapped(tracer, iterable, elt)
+        if is_lazy:
+            refuse("any() or all() of a generator with `if` over what only the run knows the length of")
+        return open_lists.list_comp(tracer, iterable, elt, test)
+
+    def parts(self, value: Any, count: int) -> Any:  # type: ignore[override]
+        return PythonOperators.parts(self.unpack(value, count), count)
+
     def binary(self, name: str, left: Any, right: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
         if tracer is None:
@@ -267,9 +285,21 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         return PythonOperators.unary(name, operand) if tracer is None else native.unary(tracer, name, operand)
 
-    def unpack(self, value: Any) -> Any:  # type: ignore[override]
+    def unpack(  # type: ignore[override]
+        self, value: Any, before: int | None = None, after: int | None = None
+    ) -> Any:
         tracer = current_tracer()
-        return value if tracer is None else native.unpack(tracer, value)
+        return value if tracer is None else native.unpack(tracer, value, before, after)
+
+    def spread(self, value: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None or not open_lists.is_open(value):
+            return self.iterate(value)
+        return open_functions.spread(tracer, value)
+
+    def displayed(self, made: list[Any]) -> list[Any]:  # type: ignore[override]
+        tracer = current_tracer()
+        return made if tracer is None else open_functions.displayed(tracer, made)
 
     def matched(self, subject: Any, types_at: str) -> Any:  # type: ignore[override]
         tracer = current_tracer()

@@ -63,6 +63,17 @@ _EFFECTS_IN_PURE = frozenset({
     "load", "dump", "fromtimestamp",
 })
 
+# Functions of NumPy that read and write files or write to an array.
+_ACT_IN_NUMPY = frozenset({
+    "save", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt", "fromfile", "memmap", "copyto", "put",
+    "place", "putmask", "fill_diagonal", "put_along_axis",
+})
+# Classes that only keep what they are given, or hand it on.
+_HAND_ON = (
+    functools.partial, itertools.chain, itertools.cycle, itertools.zip_longest, itertools.product, itertools.pairwise,
+    itertools.permutations, itertools.combinations,
+)
+
 # Modules whose functions look at all that a container holds, and at all that is in it.
 _LOOK_DEEP = frozenset({"json", "copy", "dataclasses", "statistics", "pprint"})
 
@@ -101,6 +112,8 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
         # Each call makes a generator anew, or goes on with that of NumPy.
         return made_later(tracer, func, args, kwargs) if isinstance(func, type) else call_unknown(
             tracer, func, args, kwargs)
+    if module == "numpy" and name in _ACT_IN_NUMPY:
+        return call_unknown(tracer, func, args, kwargs)
     if module == "numpy" or isinstance(func, np.ufunc):
         if holds_symbols(args) or holds_symbols(kwargs):
             return run_later(tracer, func, args, kwargs)
@@ -109,6 +122,8 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
         return call_unknown(tracer, func, args, kwargs)
     if isinstance(func, type) and issubclass(func, BaseException):
         return func(*args, **kwargs)
+    if any(func is known for known in _HAND_ON) and not any(isinstance(arg, ObjectVariable) for arg in args[1:]):
+        return _call_with_older(tracer, func, args, kwargs)
     if holds_objects(args) or holds_objects(kwargs) or (module in ("math", "cmath") and holds_symbols(args)):
         return run_later(tracer, func, args, kwargs)
     return _call_with_older(tracer, func, args, kwargs)
@@ -124,6 +139,8 @@ def _call_bound_builtin(
 ) -> Any:
     """A method of a built-in type."""
     from d2s.operators import keys, open_lists
+    from d2s.operators.open_lists import Parts
+    from d2s.operators.protocols import iterable_of
 
     tracer.check_untouched(owner)
     args = keys.asked_for(tracer, owner, name, args)
@@ -156,6 +173,9 @@ def _call_bound_builtin(
             return run_later(tracer, func, args, kwargs)
         shown = tracer.view_of(owner) if name in ("keys", "values", "items") else tracer.snapshot(owner)
         return getattr(shown, name)(*seen(tracer, args), **seen_named(tracer, kwargs))
+    if isinstance(owner, str | bytes) and name == "join" and args:
+        parts = iterable_of(tracer, args[0])
+        args = (args[0] if isinstance(parts, Parts | ObjectVariable) else list(parts),)
     if isinstance(owner, str | bytes) and (_tells_later(tracer, args) or _tells_later(tracer, kwargs)):
         if name == "format":
             from d2s.operators.special_methods import text_later
@@ -222,6 +242,9 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
         from d2s.operators import keys
 
         args = keys.asked_for(tracer, {}, "update", args)
+    if changes:
+        # What it writes to was made inside.
+        return func(*args, **kwargs)
     return func(*seen(tracer, args), **seen_named(tracer, kwargs))
 
 
@@ -351,7 +374,8 @@ def run_later(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str
     kind = _RESULTS.get((module, getattr(func, "__name__", "")))
     if module == "logging":
         func = places.from_user_line(func)
-    if isinstance(func, BuiltinMethodType) and type(func.__self__) in (list, dict, set, deque):
+    if tracer.attempts and isinstance(func, BuiltinMethodType) and type(func.__self__) in (list, dict, set, deque):
+        # As what the run can try on a copy.
         func, args = getattr(type(func.__self__), func.__name__), (func.__self__, *args)
     return tracer.python_call(func, args, kwargs, kind=kind, effect=True)
 

@@ -166,9 +166,9 @@ class _Merger:
         ):
             return self._objects(a, b, what)
         if type(a) is list and type(b) is list and self.tracer.in_loop and (is_open(a) or is_open(b)):
-            for side in (a, b):
+            for side, block in zip((a, b), self.blocks, strict=True):
                 if not is_open(side):
-                    raise Grown(side, f"{what} is a list of the run on one path only")
+                    self._open(side, block, what)
             values = map(self.tracer.lowering.list_of_run, (a, b))
             return self._list(what, _elements_of_either(a, b, what), *values)
         if type(a) is type(b):
@@ -182,7 +182,16 @@ class _Merger:
                 return {key: self.merge(a[key], b[key], f"{what}[{key!r}]") for key in a}
             if same_plain_value(a, b):
                 return a
-        raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
+        raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other")
+
+    def _open(self, thing: list[Any], block: Block, what: str) -> None:
+        """Make a list that one path has made, or found, one of the run."""
+        if self.is_older(thing):
+            raise Grown(thing, f"{what} is a list of the run on one path only")
+        from d2s.operators.open_lists import open_list
+
+        with self.tracer.recording_into(block):
+            open_list(self.tracer, thing)
 
     def tensor_value(self, tensor: Any, path: int) -> Value:
         """The Value of a tensor at the end of a path."""
@@ -203,7 +212,7 @@ class _Merger:
         tensor, other = (a, b) if isinstance(a, TensorBase) else (b, a)
         kind = other.value.kind if isinstance(other, ObjectVariable) else type(other)
         if not self.tracer.in_test or kind is not bool or self.variable(tensor).dtype != np.dtype(bool):
-            raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
+            raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other")
         position = 0 if tensor is a else 1
         out = self.tracer.new_value("item", None, kind=bool)
         block = self.blocks[position]
@@ -218,7 +227,7 @@ class _Merger:
         # No turn of a loop can be taken apart: there a number or None is an object of some kind.
         alike = len(kinds) == 1 or (self.tracer.in_loop > 0 and kinds <= {int, float, bool, type(None), None})
         if not alike or not all(isinstance(p, ObjectVariable) or self._is_number(p) for p in (a, b)):
-            raise CannotMerge(f"{what} is {_shown(a)} on one path and {_shown(b)} on the other")
+            raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other")
         names = [part.value.maybe_missing for part in (a, b) if isinstance(part, ObjectVariable)]
         missing = next(filter(None, names), None)
         kind = kinds.pop() if len(kinds) == 1 else None
@@ -291,6 +300,12 @@ class _Merger:
         self.then_values.append(a)
         self.orelse_values.append(b)
 
+    def _shown(self, part: Any) -> str:
+        """What an object is, and where it comes from, if the run makes it."""
+        made = self.tracer.definitions.get(part.value) if isinstance(part, Variable | ObjectVariable) else None
+        place = made[0].location if made is not None else None
+        return _shown(part) if place is None else f"{_shown(part)} (line {place.line})"
+
     def _holder(self, symbol: Any) -> Any:
         self.pairs[symbol.value] = symbol
         return symbol
@@ -323,6 +338,8 @@ def _base_name(a: Any, b: Any) -> str:
 def _shown(part: Any) -> str:
     if isinstance(part, TensorBase):
         return str(part.spec)  # type: ignore[attr-defined]
+    if isinstance(part, ObjectVariable):
+        return "an object" if part.value.kind is None else f"a {part.value.kind.__name__}"
     return repr(part) if type(part) in (int, float, str, bool, type(None)) else type(part).__name__
 
 

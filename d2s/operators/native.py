@@ -179,11 +179,15 @@ def seen(tracer: Tracer, thing: Any) -> Any:
     return tracer.snapshot(thing) if isinstance(thing, CONTAINERS) else thing
 
 
-def unpack(tracer: Tracer, value: Any) -> Any:
+def unpack(tracer: Tracer, value: Any, before: int | None, after: int | None) -> Any:
     """What ``a, b = value`` takes apart."""
     refuse_outer_iterator(tracer, value)
     if is_open(value):
-        refuse("a list whose length only the run knows is unpacked")
+        from d2s.operators import open_functions
+
+        if before is None:
+            refuse("a list whose length only the run knows is unpacked into several displays")
+        return open_functions.unpacked(tracer, value, before, after)
     method = _user_method(tracer, value, "__iter__")
     return seen(tracer, value) if method is None else _call(method)
 

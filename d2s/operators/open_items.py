@@ -46,14 +46,17 @@ class OpenItems(ObjectVariable):
     ----------
     owner : list
     elements : Elements
+    rest : Value or None
+        The list, as long as Python has not put this into it: what a starred target gets.
     """
 
-    __slots__ = ("elements", "owner")
+    __slots__ = ("elements", "owner", "rest")
 
     def __init__(self, interpreter: Tracer, owner: list[Any], elements: Elements) -> None:
         super().__init__(interpreter, Value("items", None, True, kind=list))
         self.owner = owner
         self.elements = elements
+        self.rest: Value | None = None
 
     def __bool__(self) -> bool:
         refuse()
@@ -75,7 +78,15 @@ def refuse(what: str = "a list whose length only the run knows is used in a way 
 
 def is_open(thing: Any) -> bool:
     """True for a list whose length only the run knows."""
-    return type(thing) is list and len(thing) == 1 and type(thing[0]) is OpenItems and thing[0].owner is thing
+    if type(thing) is not list or len(thing) != 1 or type(thing[0]) is not OpenItems:
+        return False
+    items: OpenItems = thing[0]
+    if items.rest is not None:
+        items.owner = thing
+        tracer: Tracer = items.interpreter  # type: ignore[assignment]
+        tracer.lowering.adopt(thing, items.rest)
+        items.rest = None
+    return items.owner is thing
 
 
 def elements_of(thing: list[Any]) -> Elements:
@@ -92,4 +103,11 @@ def new_list(tracer: Tracer, value: Value, elements: Elements) -> list[Any]:
     return made
 
 
-__all__ = ["Elements", "OpenItems", "elements_of", "is_open", "new_list", "refuse"]
+def rest_items(tracer: Tracer, value: Value, elements: Elements) -> OpenItems:
+    """What makes the list that Python puts it into the list `value` of the run."""
+    items = OpenItems(tracer, [], elements)
+    items.rest = value
+    return items
+
+
+__all__ = ["Elements", "OpenItems", "elements_of", "is_open", "new_list", "refuse", "rest_items"]

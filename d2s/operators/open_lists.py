@@ -6,26 +6,18 @@ program; what is read of it becomes a value again, by the form that all its elem
 
 from __future__ import annotations
 
-import copy
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinMethodType
 from typing import Any
 
-from d2s.core.arrays import as_array
 from d2s.core.interpreter import TensorBase
-from d2s.core.spec import Dim, TensorSpec, spec_of
-from d2s.eager.creation import to_tensor
 from d2s.operators import carried
-from d2s.operators.carried import BuiltForm, Form, ObjectForm, OpenForm, SameForm, TensorForm
+from d2s.operators.carried import BuiltForm, EitherForm, Form, ObjectForm, OpenForm, SameForm, TensorForm
 from d2s.operators.control_flow import Turns, for_loop, if_else
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list, refuse
-from d2s.operators.outcomes import CannotMerge
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen
-from d2s.ops import joining
-from d2s.ops.arithmetic import add_n
-from d2s.ops.axes import axis_index
 from d2s.static.variable import ObjectVariable, Variable
 
 # Which argument of a method goes into the list, and whether it is a list of such.
@@ -66,10 +58,7 @@ def _learn(elements: Elements, form: Form) -> None:
     if known is None:
         elements.form = form
         return
-    try:
-        both = carried.joined(known, form, "an element", True)
-    except CannotMerge:
-        both = ObjectForm(None)
+    both = carried.either(known, form, "an element")
     if not carried.covers(known, both):
         elements.form = both
 
@@ -120,6 +109,8 @@ def element(tracer: Tracer, found: ObjectVariable, form: Form | None, elements: 
         return new_list(tracer, found.value, form.elements)
     if isinstance(form, SameForm):
         return form.value
+    if isinstance(form, EitherForm):
+        return _told_apart(tracer, found, form.forms, elements)
     if isinstance(form, BuiltForm):
         keys = range(len(form.parts)) if form.keys is None else form.keys
         parts = [
@@ -132,6 +123,23 @@ def element(tracer: Tracer, found: ObjectVariable, form: Form | None, elements: 
         tracer.freeze(built)
         return built
     return found
+
+
+def _told_apart(tracer: Tracer, found: ObjectVariable, forms: Sequence[Form], elements: Elements) -> Any:
+    """The same where it is of one of several forms: each is followed."""
+    for form in forms[:-1]:
+        if tracer.decide(tracer.python_call(carried.is_of_form, (found, form), kind=bool)):
+            break
+    else:
+        form = forms[-1]
+    kind = _kind(form)
+    if kind is not None and not isinstance(form, TensorForm):
+        found = tracer.python_call(_itself, (found,), kind=kind)
+    return element(tracer, found, form, elements)
+
+
+def _itself(thing: Any) -> Any:
+    return thing
 
 
 def _kind(form: Form | None) -> type | None:
@@ -257,23 +265,6 @@ def list_comp(
     return found
 
 
-def smallest(tracer: Tracer, function: Callable[..., Any], thing: list[Any], **default: Any) -> Any:
-    """``min(thing)``, ``max(thing)``, of numbers."""
-    form: Form | None = elements_of(thing).form
-    if not isinstance(form, ObjectForm):
-        refuse(f"{function.__name__}() of a list whose length only the run knows, and that holds no numbers")
-    kind = form.kind if all(type(value) is form.kind for value in default.values()) else None
-    return tracer.python_call(function, (thing,), default, kind=kind, effect=True)
-
-
-def deeply_copied(tracer: Tracer, thing: list[Any]) -> list[Any]:
-    """``copy.deepcopy(thing)``: its tensors are new ones."""
-    form: Form | None = elements_of(thing).form
-    return new_list(
-        tracer, tracer.python_call(copy.deepcopy, (thing,), kind=list, effect=True).value,
-        Elements(form if isinstance(form, ObjectForm | SameForm) else ObjectForm(None)))
-
-
 class Parts(Turns):
     """Something to loop over, whose length only the run knows: lists, or what `enumerate`, `zip` and `reversed` of
     them give.
@@ -320,6 +311,20 @@ class Parts(Turns):
         refuse()
 
 
+class Mapped(Turns):
+    """What a generator expression gives over something of which only the run knows how long it is."""
+
+    def __init__(self, tracer: Tracer, parts: Any, elt: Callable[[Any], Any]) -> None:
+        self.parts = parts if isinstance(parts, Turns) else Parts(tracer, numbers(tracer, parts))
+        self.elt = elt
+
+    def length(self) -> Any:
+        return self.parts.length()
+
+    def part(self, index: Any) -> Any:
+        return self.elt(self.parts.part(index))
+
+
 def _at(tracer: Tracer, thing: Any, index: Any) -> Any:
     from d2s.operators.items import item as any_item
 
@@ -336,75 +341,7 @@ def parts_of(tracer: Tracer, things: tuple[Any, ...]) -> Parts | None:
     return Parts(tracer, *things)
 
 
-# --- functions of tensors -----------------------------------------------------------------------------------------
-
-
-def _joined(tracer: Tracer, op: Any, thing: list[Any], axis: Any, more_axes: int) -> Variable:
-    form: Form | None = elements_of(thing).form
-    if not isinstance(form, TensorForm):
-        refuse(f"{op.name} of a list whose length only the run knows, and whose elements differ")
-    spec = form.spec
-    axis = axis_index(axis, spec.ndim + more_axes)
-    shape = list(spec.shape)
-    if more_axes:
-        shape.insert(axis, Dim())
-    else:
-        shape[axis] = Dim()
-    return tracer.taken_together(op, thing, {"axis": axis}, TensorSpec(tuple(shape), spec.dtype), form.stop_gradient)
-
-
-def _stack(tracer: Tracer, x: Any, axis: int = 0, name: str | None = None) -> Any:
-    return _joined(tracer, joining.stack_op, x, axis, 1)
-
-
-def _concat(tracer: Tracer, x: Any, axis: Any = 0, name: str | None = None) -> Any:
-    return _joined(tracer, joining.concat_op, x, axis, 0)
-
-
-def _add_n(tracer: Tracer, inputs: Any, name: str | None = None) -> Any:
-    total = item(tracer, inputs, 0)
-
-    def add(part: Any) -> None:
-        nonlocal total
-        total = total + part
-
-    for_loop(tracer, Parts(tracer, item(tracer, inputs, slice(1, None))), add, None)
-    return total
-
-
-def _to_tensor(tracer: Tracer, data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Any:
-    form: Form | None = elements_of(data).form
-    if isinstance(form, TensorForm):
-        found = _stack(tracer, data).detach()
-    elif isinstance(form, ObjectForm) and form.kind in carried.NUMBERS:
-        found = tracer.tensor_of_list(data, dtype, spec_of(as_array([form.kind()], dtype)))
-    else:
-        refuse("to_tensor() of a list whose length only the run knows, and whose elements differ")
-    if dtype is not None:
-        found = found.astype(dtype)
-    found.stop_gradient = stop_gradient
-    return found
-
-
-_MEANING: dict[Any, Callable[..., Any]] = {
-    joining.stack: _stack, joining.concat: _concat, add_n: _add_n, to_tensor: _to_tensor}
-
-
-def call_own(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A function of d2s that is given such a list."""
-    meaning = _MEANING.get(func)
-    if meaning is None:
-        refuse(f"{func.__name__}() of a list whose length only the run knows cannot become a graph")
-    return meaning(tracer, *args, **kwargs)
-
-
-def are_given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """True if such a list is among the arguments of a call."""
-    return any(map(is_open, args)) or any(map(is_open, kwargs.values()))
-
-
 __all__ = [
-    "Parts", "are_given", "augmented", "binary", "call_method", "call_own", "copied", "deeply_copied",
-    "forget_elements", "is_open", "item", "list_comp", "numbers", "open_list", "parts_of", "smallest", "store_item",
-    "take_all",
+    "Mapped", "Parts", "augmented", "binary", "call_method", "copied", "forget_elements", "is_open", "item",
+    "list_comp", "numbers", "open_list", "parts_of", "store_item", "take_all",
 ]

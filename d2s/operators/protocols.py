@@ -15,8 +15,9 @@ import numpy as np
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, native
 from d2s.operators.attempts import note_caught
-from d2s.operators.control_flow import SymbolicRange
+from d2s.operators.control_flow import SymbolicRange, Turns
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
+from d2s.operators.open_functions import list_of
 from d2s.operators.open_items import is_open
 from d2s.operators.open_lists import Parts
 from d2s.operators.sources import Constant
@@ -35,7 +36,10 @@ def _call(function: Any, *args: Any) -> Any:
 def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     """What a loop in traced code runs over."""
     iterable = symbol_of(tracer, iterable)
-    if is_symbol(iterable) or isinstance(iterable, SymbolicRange | Parts):
+    if isinstance(iterable, ObjectVariable):
+        things = list_of(tracer, iterable)
+        iterable = iterable if things is None else things
+    if is_symbol(iterable) or isinstance(iterable, SymbolicRange | Turns):
         return iterable
     tracer.check_untouched(iterable)
     if is_open(iterable):

@@ -387,6 +387,10 @@ class StaticInterpreter(HookPoints):
         out = self.new_value(_call_name(function), None, kind=kind)
         return ObjectVariable(self, self.emit("python", (), (out,), {"call": template}, effect=effect).outputs[0])
 
+    def list_of_values(self, variable: Variable) -> Any:
+        """``variable.tolist()``."""
+        return self.method_call(variable, "tolist")
+
     def method_call(self, variable: Variable, name: str, *args: Any) -> Any:
         """Call a method of the Tensor that `variable` stands for, when the Program runs."""
         if name == "backward":

@@ -107,7 +107,7 @@ class Variable(TensorBase, TensorMethods):
 
     def tolist(self) -> Any:
         """The values as a symbolic nested list."""
-        return self.interpreter.python_call(_list_of, (self,), kind=list)
+        return self.interpreter.list_of_values(self)
 
     def __bool__(self) -> bool:
         return self.interpreter.decide(self)
@@ -238,10 +238,6 @@ for _member in vars(Variable).values():
 
 def _numpy_of(tensor: Any) -> Any:
     return tensor.numpy()
-
-
-def _list_of(tensor: Any) -> Any:
-    return tensor.tolist()
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:

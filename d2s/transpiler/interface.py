@@ -6,6 +6,7 @@ runtimes (tracing to a graph) give the same names another meaning.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -256,6 +257,27 @@ class PythonOperators:
         return set(parts)
 
     @staticmethod
+    def generator(
+        is_lazy: bool, iterable: Iterable[Any], elt: Callable[[Any], Any], test: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """``(elt(item) for item in iterable if test(item))``, for a function that takes all of it, unless `is_lazy`."""
+        return (elt(item) for item in iterable if test is None or test(item))
+
+    @staticmethod
+    def parts(value: Any, count: int) -> Any:
+        """The parts of what ``for a, b in ...`` takes apart."""
+        try:
+            iterator = iter(value)
+        except TypeError:
+            raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object") from None
+        found = list(itertools.islice(iterator, count + 1))
+        if len(found) > count:
+            raise ValueError(f"too many values to unpack (expected {count})")
+        if len(found) < count:
+            raise ValueError(f"not enough values to unpack (expected {count}, got {len(found)})")
+        return found
+
+    @staticmethod
     def truth(value: Any) -> Any:
         """A condition that stayed in Python."""
         return value
@@ -271,9 +293,19 @@ class PythonOperators:
         return getattr(operator, name)(operand)
 
     @staticmethod
-    def unpack(value: Any) -> Any:
-        """What a tuple of targets takes apart."""
+    def unpack(value: Any, before: int | None = None, after: int | None = None) -> Any:
+        """What a tuple of targets takes apart: `before` of them, or so many before a starred one and `after` behind."""
         return value
+
+    @staticmethod
+    def spread(value: Any) -> Any:
+        """What ``*value`` in a list display spreads out."""
+        return value
+
+    @staticmethod
+    def displayed(made: list[Any]) -> list[Any]:
+        """The list that a display with ``*`` has made."""
+        return made
 
     @staticmethod
     def both(value: Any, rest: Thunk) -> Any:

@@ -69,7 +69,7 @@ def test_managers_of_libraries_are_not_entered_while_tracing(manager):
 
 
 @pytest.mark.parametrize("use", [
-    lambda parts, x: [*parts], lambda parts, x: dict(enumerate(parts)),
+    lambda parts, x: d2s.max(*parts), lambda parts, x: dict(enumerate(parts)),
     lambda parts, x: {part.sum() for part in parts}, lambda parts, x: list(zip(parts, parts, strict=True)),
 ])
 def test_what_needs_a_list_at_once_that_only_the_run_knows(use):

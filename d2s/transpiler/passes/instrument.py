@@ -22,6 +22,8 @@ from d2s.transpiler.visitors import Visitor
 
 # What a comprehension may hold that sees the scope of the comprehension later, or binds or waits outside of it.
 _NEEDS_ITS_SCOPE = (gast.Lambda, gast.GeneratorExp, gast.NamedExpr, gast.Yield, gast.YieldFrom, gast.Await)
+# Built-in functions that take all of an iterator, the last two until they know.
+_TAKE_ALL = ("sum", "max", "min", "sorted", "list", "tuple", "set", "frozenset", "any", "all")
 _NEVER_TENSOR = (gast.Is, gast.IsNot)
 
 # Names of the functions of module `operator`.
@@ -269,7 +271,8 @@ class _Instrument(Stores):
         keeps_frame = reads_frame(node) or (name in ("globals", "super") and not node.args)
         if not keeps_frame:
             node.func = self.visit(node.func)
-        node.args = [self.visit(arg) for arg in node.args]
+        takes_all = name in _TAKE_ALL and len(node.args) == 1 and isinstance(node.args[0], gast.GeneratorExp)
+        node.args = [self.generator(arg, name in ("any", "all")) if takes_all else self.visit(arg) for arg in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         if is_operator or keeps_frame:
             return node
@@ -294,6 +297,16 @@ class _Instrument(Stores):
         if isinstance(node.ctx, gast.Load):
             node.value = self.operator("iterate", node.value, node.value)
         return node
+
+    def visit_List(self, node: Node) -> Any:
+        if not isinstance(node.ctx, gast.Load) or not any(isinstance(part, gast.Starred) for part in node.elts):
+            return self.generic_visit(node)
+        for part in node.elts:
+            if isinstance(part, gast.Starred):
+                part.value = self.visit(part.value)
+                part.value = self.operator("spread", part.value, part.value)
+        node.elts = [part if isinstance(part, gast.Starred) else self.visit(part) for part in node.elts]
+        return self.operator("displayed", node, node)
 
     def visit_keyword(self, node: Node) -> Any:
         node.value = self.visit(node.value)
@@ -388,17 +401,42 @@ class _Instrument(Stores):
 
     def visit_ListComp(self, node: Node) -> Any:
         """``[elt for target in iter if test]``: of some things to run over only the run knows how many there are."""
+        is_plain = self.is_plain(node)
+        self.visit_comprehension_expression(node)
+        return self.operator("list_comp", node, *self.taken_apart(node)) if is_plain else node
+
+    def generator(self, node: Node, is_lazy: bool) -> Any:
+        """The same of a generator expression that a built-in function is given."""
+        is_plain = self.is_plain(node)
+        self.visit_comprehension_expression(node)
+        return self.operator("generator", node, constant(is_lazy), *self.taken_apart(node)) if is_plain else node
+
+    def is_plain(self, node: Node) -> bool:
+        """True for a comprehension of one loop whose parts can stand in functions of their own."""
         first = node.generators[0]
         inner = [part for part in (node.elt, *first.ifs) for part in walk(part)]
-        is_plain = (
-            len(node.generators) == 1 and isinstance(first.target, gast.Name) and not first.is_async
-            and not self.scopes.is_class_body and not any(isinstance(part, _NEEDS_ITS_SCOPE) for part in inner))
-        self.visit_comprehension_expression(node)
-        if not is_plain:
-            return node
+        targets = first.target.elts if isinstance(first.target, (gast.Tuple, gast.List)) else [first.target]
+        return (
+            len(node.generators) == 1 and all(isinstance(target, gast.Name) for target in targets)
+            and not first.is_async and not self.scopes.is_class_body
+            and not any(isinstance(part, _NEEDS_ITS_SCOPE) for part in inner))
+
+    def taken_apart(self, node: Node) -> list[Node]:
+        """What a plain comprehension runs over, its element and its test as functions."""
+        first = node.generators[0]
         tests = first.ifs if len(first.ifs) < 2 else [gast.BoolOp(op=gast.And(), values=first.ifs)]
-        given = [thunk(part, first.target.id) for part in (node.elt, *tests)]
-        return self.operator("list_comp", node, first.iter, *given)
+        if isinstance(first.target, gast.Name):
+            return [first.iter, *(thunk(part, first.target.id) for part in (node.elt, *tests))]
+        name, names = self.ctx.names.fresh("item"), [target.id for target in first.target.elts]
+        # Of several targets of one name, as in `for _, _, x in ...`, the last one counts.
+        names = [self.ctx.names.fresh(part) if part in names[place + 1 :] else part for place, part in enumerate(names)]
+        return [first.iter, *(thunk(self.applied(part, names, name), name) for part in (node.elt, *tests))]
+
+    def applied(self, part: Node, names: list[str], item: str) -> Node:
+        """``(lambda a, b: part)(*item)``."""
+        parts = self.operator("parts", part, load(item), constant(len(names)))
+        starred = gast.Starred(value=parts, ctx=gast.Load())
+        return located(gast.Call(func=thunk(part, *names), args=[starred], keywords=[]), part)
 
     visit_GeneratorExp = visit_comprehension_expression
 

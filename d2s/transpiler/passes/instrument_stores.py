@@ -88,6 +88,12 @@ class Stores(Rewriter):
             done += self.stores(inner, temporary)
         return done
 
+    @staticmethod
+    def counts(target: Node) -> tuple[int, ...]:
+        """How many targets there are, or how many before and behind the starred one."""
+        starred = [place for place, part in enumerate(target.elts) if isinstance(part, gast.Starred)]
+        return (starred[0], len(target.elts) - starred[0] - 1) if starred else (len(target.elts),)
+
     def store_call(self, target: Node, value: Node) -> Node:
         """The operator that stores into an attribute, an item, a global or an outer cell."""
         if isinstance(target, gast.Name):
@@ -108,7 +114,8 @@ class Stores(Rewriter):
         node.value = self.visit(node.value)
         displays = (gast.Tuple, gast.List)
         if any(isinstance(target, displays) for target in node.targets) and not isinstance(node.value, displays):
-            node.value = self.operator("unpack", node.value, node.value)
+            counts = self.counts(node.targets[0]) if len(node.targets) == 1 else ()
+            node.value = self.operator("unpack", node.value, node.value, *map(constant, counts))
         if self.scopes.is_class_body or all(self.is_native(target) for target in node.targets):
             return node
         # Python evaluates the value before the targets.
