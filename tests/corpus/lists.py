@@ -485,5 +485,8 @@ def list_spread_out(x, n):
     seen = []
     for i in range(n):
         seen.append(x * i)
-    first, second = seen
-    return first + second
+
+    def add(*parts):
+        return sum(parts) + x
+
+    return add(*seen)

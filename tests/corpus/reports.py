@@ -354,15 +354,6 @@ def try_else_return(x, c):
 
 
 @program
-def raise_from_loop(x, n):
-    for i in range(n):
-        if i == 2:
-            raise StopIteration(i)
-        x = x + i
-    return x
-
-
-@program
 def except_star(x, c):
     try:
         if c > 0:

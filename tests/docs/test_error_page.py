@@ -100,7 +100,8 @@ def test_an_error_without_entry_is_found(text: str, tmp_path: Path) -> None:
 PLAIN = {
     "__init__.py:__getattr__", "autograd/jacobians.py:__getattr__", "jit/reading.py:_error", "jit/reading.py:_one_line",
     "jit/reading.py:_record", "jit/reading.py:tree", "nn/registry.py:__getattr__", "operators/access.py:delete_plainly",
-    "operators/picking.py:list_place", "operators/special_methods.py:asking", "operators/special_methods.py:search",
+    "operators/open_functions.py:unpacked", "operators/picking.py:list_place", "operators/special_methods.py:asking",
+    "operators/special_methods.py:search", "transpiler/interface.py:parts",
     "operators/special_methods.py:traced",
     "ops/gathering.py:take_op", "playground/target.py:__init__", "static/passes/merge_duplicates.py:_key_of_attrs",
     "static/variable.py:__getattr__", "testing/__init__.py:__getattr__", "transpiler/interface.py:_function",
