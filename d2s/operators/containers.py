@@ -7,7 +7,7 @@ import copy
 import operator
 import weakref
 from collections import deque
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import Any, NoReturn
 
 from d2s.core.interpreter import TensorBase
@@ -19,7 +19,7 @@ from d2s.operators.policy import is_of_user
 from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Item, Source
-from d2s.operators.stored import Stored
+from d2s.operators.stored import Held, Stored, content_at
 from d2s.static.program import Program
 from d2s.static.variable import ObjectVariable, Variable
 from d2s.words import counted
@@ -135,8 +135,22 @@ class ContainerReader(OutsideReader):
 
     def note_stored(self, place: Any, value: Any, thing: Any) -> None:
         """Take note of what the trace has stored at a place."""
-        self.pending[place] = (value, thing)
+        pending = self.pending.get(place)
+        if pending is not None and isinstance(pending[0], Held):
+            pending[0].cell.cell_contents = value
+        else:
+            self.pending[place] = (value, thing)
         self._stored_at[place] = self.epoch
+
+    def hold(self, place: Any, value: Any, thing: Any) -> None:
+        """Let a variable of the trace hold `value`, which is at a place of an older object now."""
+        self.pending[place] = (Held(value), thing)
+        if place[1] == "item" and type(thing) in (list, dict):
+            self._note_key(thing, key_at(place))
+
+    def held(self) -> list[CellType]:
+        """The variables that hold what is at places of older objects."""
+        return [entry[0].cell for entry in self.pending.values() if isinstance(entry[0], Held)]
 
     def note_deleted(self, place: Any, mark: Any, thing: Any) -> None:
         """Take note that the trace has deleted what is at a place; `mark` stands for that."""
@@ -152,10 +166,10 @@ class ContainerReader(OutsideReader):
             and self._stored_at[place] < self.epoch
         ):
             self._stored_at[place] = self.epoch
-            value = found[0]
+            value = content_at(found)
             expected = value if isinstance(value, TensorBase | ObjectVariable) else Expected(value)
             self.effect(check_unchanged, again[0], again[1:], expected, f"what was stored at {place[2]!r}")
-        return found
+        return None if found is None else (content_at(found), found[1])
 
     def is_later(self, thing: Any, kind: str, key: Any) -> bool:
         """True if what `thing` holds at `key` is known only when the Program runs."""
@@ -180,6 +194,9 @@ class ContainerReader(OutsideReader):
         if not all(type(other) is str if isinstance(key, str) else type(other) is tuple for other in others):
             self.changed(target)
         self.note_stored((id(target), "item", _key_of(key)), value, target)
+        self._note_key(target, key)
+
+    def _note_key(self, target: Any, key: Any) -> None:
         held = self.dirty.get(id(target))
         if held is None:
             self.dirty[id(target)] = Stored(target, (key,))
@@ -268,6 +285,11 @@ def _key_of(key: Any) -> Any:
     if isinstance(key, slice):
         return ("slice", key.start, key.stop, key.step)
     return (type(key), key) if isinstance(key, int | float | bool) else key
+
+
+def key_at(place: tuple[int, str, Any]) -> Any:
+    """The key or name of a place."""
+    return place[2][1] if isinstance(place[2], tuple) else place[2]
 
 
 def _tells_places_apart(key: Any) -> bool:

@@ -39,7 +39,7 @@ def if_else(tracer: Tracer, test: Any, body: Callable[[], Any], orelse: Callable
     place = user_location()
     if tracer.is_decided(value) or place in tracer.followed:
         return body() if tracer.decide(ObjectVariable(tracer, value)) else otherwise()
-    before = Heap([body, otherwise], tracer.is_outer)
+    before = Heap([body, otherwise, *tracer.held()], tracer.is_outer)
     mark = Mark(tracer)
     outcome: Outcome | None
     try:

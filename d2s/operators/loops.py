@@ -17,9 +17,10 @@ from d2s.operators import carried
 from d2s.operators.carried import BuiltForm, Form, OpenForm, ValueOf
 from d2s.operators.control_flow import Mark, and_, not_
 from d2s.operators.heap import Heap, write
+from d2s.operators.held import hold
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open
 from d2s.operators.open_lists import open_list
-from d2s.operators.outcomes import CannotMerge, Grown, Outcome
+from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
 from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
@@ -52,7 +53,7 @@ def _is_symbolic(tracer: Tracer, test: Callable[[], Any]) -> bool:
     """True if only the run knows the answer of `test`; it is asked on trial."""
     tracer.in_test += 1
     try:
-        _, outcome = trace_branch(tracer, test, Heap([test], tracer.is_outer))
+        _, outcome = trace_branch(tracer, test, Heap([test, *tracer.held()], tracer.is_outer))
     except CannotMerge:
         return False
     finally:
@@ -81,7 +82,7 @@ def _recorded(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
     That is `_TestActs` if its test has to stand at the end of the turns, a list whose length only the run knows, or
     `CannotMerge` if a turn has to be taken out.
     """
-    before, state = Heap([test, body], tracer.is_outer), tracer.state_now()
+    before, state = Heap([test, body, *tracer.held()], tracer.is_outer), tracer.state_now()
     tracer.in_loop += 1
     try:
         with tracer.trying() as undone:
@@ -202,7 +203,7 @@ class _Loop:
         raise UnsupportedSyntaxError("what this loop carries does not settle", user_location(), kind="U21")
 
     def _heap(self) -> Heap:
-        return Heap([self.test, self.body], self.tracer.is_outer)
+        return Heap([self.test, self.body, *self.tracer.held()], self.tracer.is_outer)
 
     def _attempt(self) -> bool:
         """Trace test and body with the places known so far as loop variables; False if there are more to carry."""
@@ -223,7 +224,17 @@ class _Loop:
                 tracer.in_test -= 1
             if tested.changes or tested.error is not None or tested.state[0] != tracer.pending:
                 raise _TestActs
-            body_block, outcome = trace_branch(tracer, self.body, heap)
+            missing: OnOnePath | None = None
+            try:
+                body_block, outcome = trace_branch(tracer, self.body, heap)
+            except OnOnePath as reason:
+                missing = reason
+            if missing is not None:
+                self.before.restore()
+                if not hold(tracer, {missing.place: missing.entry}, tensors_only=False):
+                    raise missing
+                self.before = self._heap()
+                return False
             if not tested.state[6] is outcome.state[6] is tracer.state_now()[6]:
                 raise CannotMerge("grad mode is another behind a turn than before it")
             if not outcome.state[7].agrees(tracer.state_now()[7]):
@@ -232,6 +243,9 @@ class _Loop:
             self.before.restore()
             if any(elements.form is not form for elements, form in known):
                 # More is known of what lists hold.
+                return False
+            if hold(tracer, outcome.state[0]):
+                self.before = self._heap()
                 return False
             if self._learn(outcome) or tracer.learn_writes(outcome.state):
                 return False

@@ -13,7 +13,7 @@ from d2s.operators.carried import OpenForm, joined
 from d2s.operators.equality import is_plain, same_plain_value, same_value
 from d2s.operators.heap import Heap
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list
-from d2s.operators.outcomes import CannotMerge, Grown, Outcome
+from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen
 from d2s.static.program import Block, Operator, Value
@@ -94,8 +94,11 @@ class _Merger:
         for key in dict.fromkeys((*first[0], *second[0])):
             one, two = first[0].get(key), second[0].get(key)
             if one is None or two is None:
-                raise CannotMerge(f"{key[2]} of an object from outside is written on one path only")
-            pending[key] = (self.merge(one[0], two[0], str(key[2])), one[1])
+                raise OnOnePath(key, one or two)
+            if one is two:
+                pending[key] = one
+                continue
+            pending[key] = (self.merge(stored.content_at(one), stored.content_at(two), str(key[2])), one[1])
         canonical: list[tuple[Variable, Value]] = []
         tensors = {**first[3], **second[3]}
         values = {id(variable): (variable, value) for variable, value in second[2]}

@@ -12,6 +12,7 @@ from typing import Any
 from d2s.operators import access
 from d2s.operators.guards import Guard, is_empty
 from d2s.operators.sources import Cell, Constant, Global
+from d2s.operators.stored import content_at
 from d2s.operators.tracer import Tracer
 from d2s.static.runtime import content_of_cell
 
@@ -103,7 +104,7 @@ class Names:
         namespace = self.fn.__globals__
         key = id(namespace), "item", name
         if key in tracer.pending:
-            gone = tracer.pending[key][0] is _GONE
+            gone = content_at(tracer.pending[key]) is _GONE
         else:
             gone = name not in namespace
             template = " not in {v}" if gone else " in {v}"
@@ -118,7 +119,7 @@ class Names:
         cell = self.cells[name]
         key = id(cell), "cell", name
         if key in tracer.pending:
-            self.pending_free(name, tracer.pending[key][0])
+            self.pending_free(name, content_at(tracer.pending[key]))
         elif is_empty(cell):
             tracer.require(Guard(Constant(cell), "is_empty({v})", (), f"no value of {name}"), cell)
             self.pending_free(name, _GONE)

@@ -26,6 +26,22 @@ class Grown(CannotMerge):
         self.thing = thing
 
 
+class OnOnePath(CannotMerge):
+    """A place of an object from outside is written on one path only.
+
+    Attributes
+    ----------
+    place : tuple
+    entry : tuple
+        What is pending there on that path.
+    """
+
+    def __init__(self, place: tuple[int, str, Any], entry: tuple[Any, Any]) -> None:
+        super().__init__(f"{place[2]} of an object from outside is written on one path only")
+        self.place = place
+        self.entry = entry
+
+
 @dataclass
 class Outcome:
     """How one path through a region ended.
@@ -56,4 +72,4 @@ class Outcome:
         return next((value for known, value in self.state[2] if known is variable), variable.value)
 
 
-__all__ = ["CannotMerge", "Grown", "Outcome"]
+__all__ = ["CannotMerge", "Grown", "OnOnePath", "Outcome"]

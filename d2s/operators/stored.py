@@ -1,7 +1,8 @@
-"""Older lists and dicts in which a trace has stored things, and of which it knows all else."""
+"""What a trace knows of the places of older objects in which it has stored things."""
 
 from __future__ import annotations
 
+from types import CellType
 from typing import Any
 
 
@@ -24,6 +25,20 @@ class Stored:
     def agrees(self, other: Any) -> bool:
         """True if the two say the same."""
         return isinstance(other, Stored) and self.keys == other.keys
+
+
+class Held:
+    """In place of what is pending at a place: a variable of the trace has it, which loops carry."""
+
+    __slots__ = ("cell",)
+
+    def __init__(self, value: Any) -> None:
+        self.cell = CellType(value)
+
+
+def content_at(entry: tuple[Any, Any]) -> Any:
+    """The value of an entry of what is pending."""
+    return entry[0].cell.cell_contents if isinstance(entry[0], Held) else entry[0]
 
 
 def as_whole(entry: Any) -> Any:

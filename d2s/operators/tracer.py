@@ -543,12 +543,14 @@ class Tracer(ContainerReader):
         written = {key: entry[1] for key, entry in after[0].items() if self.pending.get(key) is not entry}
         changed = {key: as_whole(entry) for key, entry in after[1].items() if self.dirty.get(key) is not entry}
         new = {**changed, **written}
-        if not is_doubt_new and all(
+        # Changed as wholes in a turn.
+        gone = [key for key in self.pending if key not in after[0]]
+        if not is_doubt_new and not gone and all(
             key in self.dirty and key not in self.pending and not isinstance(self.dirty[key], Stored) for key in new
         ):
             return False
         self.dirty.update(new)
-        for key in written:
+        for key in (*written, *gone):
             self.pending.pop(key, None)
         return True
 

@@ -485,3 +485,164 @@ def states_in_an_outer_list_of_dicts():
         return x
 
     return f
+
+
+class Outer:
+    """An object from outside, with tensors at an attribute, in a list and in a dict."""
+
+    def __init__(self):
+        self.h = d2s.ones([3])
+        self.l = [d2s.ones([3]), d2s.zeros([3])]
+        self.d = {"a": d2s.ones([3])}
+        self.first = None
+
+    def advance(self, x):
+        self.h = self.h * 0.5 + x
+        self.d["a"] = self.d["a"] + self.h
+        self.l[1] = self.l[0] * x
+        return self.h
+
+    def forget(self):
+        self.h = self.h.detach()
+        self.l[:] = [part.detach() for part in self.l]
+        self.d["a"] = self.d["a"].detach()
+
+
+@made
+def outer_tensors_that_turns_of_a_loop_write():
+    outer = Outer()
+
+    def f(x, n):
+        for i in range(n):
+            x = x + outer.advance(x) * i
+        result = x * outer.h + outer.d["a"] * outer.l[1] + sum(outer.l)
+        outer.forget()
+        return result
+
+    return f
+
+
+@made
+def outer_tensors_that_some_turns_write_with_hooks():
+    outer = Outer()
+
+    def f(x, c, n):
+        i = 0
+        while i < n:
+            if c > 0:
+                outer.h = outer.h * x
+                outer.h.register_hook(record("h", lambda g: g * g + 1))
+            outer.l[0] = outer.l[0] + outer.h
+            x = x + outer.l[0]
+            i = i + 1
+        outer.h = outer.h + x
+        outer.h.register_hook(record("end", lambda g: g + 2))
+        result = x * outer.h + outer.l[0]
+        outer.forget()
+        return result
+
+    return f
+
+
+@made
+def an_outer_attribute_that_begins_as_none():
+    outer = Outer()
+
+    def f(x, n):
+        outer.first = None
+        while n > 0:
+            outer.first = x if outer.first is None else outer.first * 0.5 + x
+            x = x * 2
+            n = n - 1
+        result = x if outer.first is None else x + outer.first
+        outer.first = None
+        return result
+
+    return f
+
+
+@made
+def outer_tensors_in_nested_loops():
+    outer = Outer()
+
+    def f(x, n):
+        i = 0
+        while i < n:
+            j = 0
+            while j < i:
+                outer.h = outer.h + x
+                j = j + 1
+                if outer.h.sum() > 20:
+                    break
+            x = x + outer.h * outer.d["a"]
+            outer.d["a"] = outer.d["a"] - 1
+            i = i + 1
+        result = x * outer.h
+        outer.forget()
+        return result
+
+    return f
+
+
+@made
+def an_outer_tensor_that_a_loop_writes_before_it_raises():
+    outer = Outer()
+
+    def f(x, n):
+        i = 0
+        while i < n:
+            outer.h = outer.h + x
+            if i > 1:
+                outer.h = outer.h.detach()
+                raise ValueError("too long")
+            i = i + 1
+        result = outer.h * x
+        outer.h = outer.h.detach()
+        return result
+
+    return f
+
+
+@made
+def a_nonlocal_tensor_that_a_loop_writes():
+    state = d2s.ones([3])
+
+    def f(x, n):
+        nonlocal state
+        i = 0
+        while i < n:
+            state = state * 0.5 + x
+            x = x * state
+            i = i + 1
+        result = x + state
+        state = state.detach()
+        return result
+
+    return f
+
+
+@made
+def a_global_tensor_that_a_loop_writes():
+    def f(x, n):
+        global total
+        total = x * 0
+        i = 0
+        while i < n:
+            total = total + x
+            i = i + 1
+        return total * x
+
+    return f
+
+
+@made
+def a_place_that_only_the_run_knows_of_an_outer_list():
+    held = [1.0, 2.0]
+
+    def f(x, n):
+        held[0] = 5.0
+        for i in range(n):
+            held[i % 2] = float(i)
+        return x * held[0], held[1]
+
+    return f
