@@ -22,6 +22,7 @@ from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open
 from d2s.operators.open_lists import open_list
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
+from d2s.operators.said import Said
 from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen, sharing_of
@@ -65,7 +66,7 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
     """A loop whose test only the run knows, behind `taken_out` turns that stand before it."""
     way = _recorded(tracer, test, body, taken_out)
     if isinstance(way, _Recorded):
-        _raise_chosen(tracer, way.errors, way.code)
+        _raise_chosen(tracer, way)
     elif isinstance(way, list):
         open_list(tracer, way)
         _symbolic(tracer, test, body, taken_out)
@@ -132,11 +133,12 @@ def _with_test_behind(tracer: Tracer, test: Callable[[], Any], body: Callable[[]
     while_loop(tracer, lambda: going, turn)
 
 
-def _raise_chosen(tracer: Tracer, errors: list[_Raised], code: Any) -> None:
+def _raise_chosen(tracer: Tracer, recorded: _Recorded) -> None:
     """Raise the exception with which the loop ended, if any: here it can be caught as in Python."""
-    for number, (error, trace) in enumerate(errors, 1):
-        answer = code == number
+    for number, (error, trace) in enumerate(recorded.errors, 1):
+        answer = recorded.code == number
         if tracer.decide(answer) if is_symbol(answer) else answer:
+            recorded.said.tell(number, error)
             # Raised on several paths: from the user's line each time.
             raise error.with_traceback(trace)
 
@@ -146,9 +148,10 @@ _Raised: TypeAlias = tuple[BaseException, TracebackType | None]
 
 @dataclass
 class _Recorded:
-    """A loop of the Program: the exceptions of its turns, and what tells which one ended it."""
+    """A loop of the Program: the exceptions of its turns, what these say, and what tells which one ended it."""
 
     errors: list[_Raised]
+    said: Said
     code: Any
 
 
@@ -179,8 +182,10 @@ class _Loop:
             except Exception as error:
                 self.errors.append((error, error.__traceback__))
                 exit_ = len(self.errors)
+                self.said.note(exit_, error)
 
         self.code: Callable[[], Any] = lambda: exit_
+        self.said = Said()
         self.test, self.body = tested, turn
         self.before = self._heap()
         self.places: dict[Place, Form] = {}
@@ -193,17 +198,17 @@ class _Loop:
         # Positions in what is carried that stop gradients at the beginning of some turns.
         self.may_stop: set[tuple[Place, int]] = set()
 
-    def run(self) -> tuple[list[_Raised], Any]:
-        """Record the loop; the exceptions of its turns, and what tells which one ended it."""
+    def run(self) -> tuple[list[_Raised], Said, Any]:
+        """Record the loop; the exceptions of its turns, what these say, and what tells which one ended it."""
         for _ in range(MAX_ATTEMPTS):
             if self._attempt():
                 # Whoever else holds what was carried is found by references: keep none.
                 del self.before, self.rebuilt, self.held, self.handed_on
-                return self.errors, self.code()
+                return self.errors, self.said, self.code()
         raise UnsupportedSyntaxError("what this loop carries does not settle", user_location(), kind="U21")
 
     def _heap(self) -> Heap:
-        return Heap([self.test, self.body, *self.tracer.held()], self.tracer.is_outer)
+        return Heap([self.test, self.body, *self.tracer.held(), *self.said.cells()], self.tracer.is_outer)
 
     def _attempt(self) -> bool:
         """Trace test and body with the places known so far as loop variables; False if there are more to carry."""
@@ -244,7 +249,7 @@ class _Loop:
             if any(elements.form is not form for elements, form in known):
                 # More is known of what lists hold.
                 return False
-            if hold(tracer, outcome.state[0]):
+            if self.said.settle() or hold(tracer, outcome.state[0]):
                 self.before = self._heap()
                 return False
             if self._learn(outcome) or tracer.learn_writes(outcome.state):

@@ -17,6 +17,8 @@ from d2s.words import counted
 
 
 def _infer_reshape(x: TensorSpec, *, shape: Shape) -> TensorSpec:
+    if 0 in shape and x.is_static:
+        shape = _sizes_kept(shape, x.shape, x.shape)
     if any(isinstance(size, int) and size < -1 for size in shape) or shape.count(-1) > 1:
         raise ShapeError(f"reshape to {list(shape)}: sizes are not negative, but one may be -1, to be worked out")
     rest = list(x.shape)
@@ -42,8 +44,8 @@ def _infer_reshape(x: TensorSpec, *, shape: Shape) -> TensorSpec:
 @define_op(
     "reshape", infer=_infer_reshape, in_order=True, template=lambda x, *, shape: f"{{0}}.reshape({shape})")
 def reshape_op(x: Array, *, shape: tuple[int, ...]) -> Array:
-    """The elements in row-major order in another shape; -1 stands for what is left."""
-    return x.reshape(shape)
+    """The elements in row-major order in another shape; -1 stands for what is left, 0 for the size there."""
+    return x.reshape(_sizes_kept(shape, x.shape, x.shape) if 0 in shape else shape)
 
 
 reshape_op.vjp(lambda g, out, x, *, shape: bind(reshape_op, g, shape=tuple(x.shape)))
@@ -140,7 +142,7 @@ def _sizes_kept(sizes: tuple[Any, ...], known: Shape, shape: Sequence[Any]) -> t
         raise ShapeError(
             f"reshape to {list(sizes)}: 0 keeps the size of an axis, but there are only "
             f"{counted(len(shape), 'axis', 'axes')}")
-    return tuple(shape[axis] if type(size) is int and size == 0 else size for axis, size in enumerate(sizes))
+    return tuple(shape[axis] if isinstance(size, int) and size == 0 else size for axis, size in enumerate(sizes))
 
 
 def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:

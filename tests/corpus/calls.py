@@ -383,3 +383,14 @@ def iterator_advanced_in_a_tensor_loop(x, n):
     for i in range(n):
         x = x + next(parts)
     return x
+
+
+@program
+def sizes_of_the_run_that_keep_an_axis(x, n):
+    k = int(n) * 0
+    first = x.reshape([k, -1])
+    try:
+        second = x.reshape([-1, int(n)])
+    except d2s.ShapeError:
+        second = x
+    return first * 2, second.sum()

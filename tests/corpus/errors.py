@@ -327,3 +327,36 @@ def unbound_name_in_try(x, c, n):
     except ValueError:
         x = -x
     return x
+
+
+@program
+def raised_with_values_of_a_turn(x, n):
+    i = 0
+    while i < n:
+        y = (x * x).sum()
+        if i > 1:
+            raise StopIteration(i)
+        if y > 30:
+            raise ValueError(float(y), i, f"{i} turns")
+        x = x * 2
+        i = i + 1
+    return x
+
+
+class _WithFields(Exception):
+    def __init__(self, message, turn):
+        super().__init__(message)
+        self.turn = turn
+
+
+@program
+def caught_with_values_of_a_turn(x, n):
+    try:
+        for i in range(n):
+            y = x * i
+            if y.sum() > 1:
+                raise _WithFields(y, i)
+            x = x + 1
+    except _WithFields as error:
+        return error.args[0] * 2, error.turn
+    return x, -1

@@ -54,9 +54,11 @@ def test_inputs_in_place_of_a_spec(capsys):
 
 
 @pytest.mark.parametrize(
-    ("spec", "words"), [(None, "needs an input_size"), ("x", "must be an InputSpec"), (["x"], "got 'x'")])
-def test_wrong_specs(spec, words):
-    with pytest.raises(TypeError, match=words):
+    ("spec", "error", "words"), [
+        (None, d2s.ArgumentError, "needs an input_size"), ("x", TypeError, "must be an InputSpec"),
+        (["x"], TypeError, "got 'x'")])
+def test_wrong_specs(spec, error, words):
+    with pytest.raises(error, match=words):
         d2s.summary(Net(), spec)
 
 

@@ -52,7 +52,7 @@ FAULTS = {
         "handle_1 = [register_hook(multiply_HOOKS, make_function_1) for _ in range(2)]", "HOOK OF Y"),
     "a lost hook of an argument": ("handle = register_hook(x_HOOKS, make_function)", "handle = None", "HOOK OF X"),
     "a stale constant": ("np.multiply(multiply, k_3)", "np.multiply(multiply, np.float32(5))", "SCALE"),
-    "a lost call": ("pop_1 = outside(pop, list)", "pop_1 = None", "POP"),
+    "a lost call": ("pop_1 = outside(pop)", "pop_1 = None", "POP"),
     "another value stored": ("'sum', item)", "'sum', item + 1)", "STORE"),
     "a lost write in place": ("set_value(v_TENSOR, array)", "None", "WRITE"),
     "a turn too few": ("if not item_1:", "if not item_1 or turns:", "BODY"),
@@ -115,7 +115,7 @@ FAULTS_OF_NET = {
         'register_hook(multiply_5_HOOKS, make_function)', 'None',
         "HOOK IN BRANCH"),
     "append of another number": (
-        'outside(append, list, item_1)', 'outside(append, list, -item_1)',
+        'outside(append, item_1)', 'outside(append, -item_1)',
         "HISTORY"),
     "another column": (
         'multiply_5_1[::, 0]', 'multiply_5_1[::, 1]',

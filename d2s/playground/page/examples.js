@@ -61,11 +61,11 @@ def f(x):
   ["What is refused", `import d2s as paddle
 
 def f(x):
-    parts = []
+    parts = [x]
     while x.sum() > 1:
         x = x / 2
         parts.append(x)
-    first, second, third = parts
-    return first, second, third
+    print(*parts)
+    return x
 `, "x = [8.0]"],
 ];
