@@ -328,8 +328,12 @@ class OpNode(InteriorNode):
         self.out_data = self.results = None
 
     def saves_before(self, tensor: Tensor, before: Tensor) -> None:
-        """Let an in-place op keep the value it wrote over: `before` names what `tensor` was."""
-        self.inputs = tuple(before if value is tensor else value for value in self.inputs)
+        """Let an in-place op keep the value it wrote over: `before` names what `tensor` was.
+
+        Where it is another operand as well, that one has been written to.
+        """
+        if self.inputs and self.inputs[0] is tensor:
+            self.inputs = [before, *self.inputs[1:]]
 
     def propagate(self, walk: Walk, grads: list[Tensor | None]) -> None:
         op, inputs, edges, attrs = self.op, self.inputs, self.edges, self.attrs

@@ -38,7 +38,7 @@ class Storage:
     version : int
         Its version while these were its values.
     readers : list of (node, int, TensorSpec)
-        Nodes whose rules read them: the key of the place that was read, and its spec.
+        Nodes whose rules read them: the key of the place that was read as first operand, else -1; and its spec.
     """
 
     __slots__ = ("readers", "tensor", "version")

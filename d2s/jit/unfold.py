@@ -264,11 +264,11 @@ class _Path:
     def _note_reads(self, node: PathNode, operands: Sequence[Any], places: Sequence[Place]) -> None:
         """Let the memory that the rule of a node reads know of it."""
         read, reads_out = node.read()
-        found = [operand for operand, is_read in zip(operands, read, strict=True) if is_read]
+        found = [(operand, index) for index, operand in enumerate(operands) if read[index]]
         node.watched = []
-        for place in (*found, *(places if reads_out else ())):
+        for place, index in (*found, *((place, -1) for place in (places if reads_out else ()))):
             if isinstance(place, Place):
-                place.storage.readers.append((node, place.key, place.spec))
+                place.storage.readers.append((node, place.key if index == 0 else -1, place.spec))
                 tensor = place.storage.tensor
                 if tensor is not None and place._tensor is not tensor:
                     node.watched.append((tensor, place.storage.version, place.spec))

@@ -48,11 +48,16 @@ class RuleReads:
         assert op is not None
         return op.reads_for(tuple(self._needs(v) and op.differentiates(i) for i, v in enumerate(operator.inputs)))
 
-    def _all(self) -> Iterator[tuple[Operator, Value]]:
-        """Every operator with the values that its rule reads."""
+    def _all(self) -> Iterator[tuple[Operator, Value, bool]]:
+        """Every operator with the values that its rule reads, and whether as first operand alone."""
         for operator in self._program.all_operators():
             if operator.op is not None and not all(out.stop_gradient for out in operator.outputs):
-                yield from ((operator, value) for value in self.read_by(operator))
+                for value in self.read_by(operator):
+                    yield operator, value, self._is_first_alone(operator, value)
+
+    def _is_first_alone(self, operator: Operator, value: Value) -> bool:
+        read, _ = self.flags(operator)
+        return not any(other is value and read[index] for index, other in enumerate(operator.inputs) if index)
 
     def read_by(self, operator: Operator) -> list[Value]:
         """The values that the rule of an operator reads."""
@@ -77,7 +82,7 @@ class RuleReads:
         if operator.op is None:
             return
         for value in dict.fromkeys(self.read_by(operator)):
-            if self.writes.over(operator, value):
+            if self.writes.over(operator, value, self._is_first_alone(operator, value)):
                 assert value.spec is not None
                 shape = tuple(map(str, value.spec.shape))
                 record.emit("modified_in_place", (), (), {"op": operator.kind, "shape": shape}, effect=True)

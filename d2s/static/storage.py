@@ -24,8 +24,9 @@ class Writes:
     Parameters
     ----------
     program : Program
-    read : iterable of (Operator, Value)
-        Which values the rule of which operator reads.
+    read : iterable of (Operator, Value, bool)
+        Which values the rule of which operator reads, and whether as first operand alone: that is kept when the result
+        is written over it.
 
     Attributes
     ----------
@@ -33,7 +34,7 @@ class Writes:
         True if what has been written over what is read is the same in every run.
     """
 
-    def __init__(self, program: Program, read: Iterable[tuple[Operator, Value]]) -> None:
+    def __init__(self, program: Program, read: Iterable[tuple[Operator, Value, bool]]) -> None:
         self._program = program
         self._roots: dict[Value, Value] = {}
         # A value that control flow chooses, carries or hands on, with the others that it may be.
@@ -48,10 +49,10 @@ class Writes:
         written = {self._class(write.value) for write in program.writes.values()}
         chosen = {self._class(value) for value in self._chosen}
         self.are_certain = True
-        for reader, value in read if program.writes else ():
+        for reader, value, is_kept in read if program.writes else ():
             found = self.memory(value)
             if found in written_inside or (found in chosen and found in written and any(
-                self._class(write.value) is found and (write.through, write.kept) != (reader, value)
+                self._class(write.value) is found and not (is_kept and (write.through, write.kept) == (reader, value))
                 for write in program.writes.values()
             )):
                 self.are_certain = False
@@ -100,10 +101,12 @@ class Writes:
         """What stands for the memory of `value`: the same for all values that may share it in some run."""
         return self._class(self.root(value))
 
-    def over(self, reader: Operator, value: Value) -> bool:
+    def over(self, reader: Operator, value: Value, is_kept: bool) -> bool:
         """True if `value`, which the rule of `reader` reads, is written over after it, as far as that is certain."""
         for writer in self._writers.get(self.root(value), ()):
             write = self._program.writes[writer]
-            if self._order[writer] > self._order[reader] and not (write.through is reader and write.kept is value):
+            exempt = is_kept and write.through is reader and write.kept is value
+            # The op whose result is written is the writer itself.
+            if self._order[writer] >= self._order[reader] and not exempt:
                 return True
         return False

@@ -387,3 +387,32 @@ def write_to_a_tensor_whose_view_a_turn_has_made(x, y, n):
         z = z + y
         p = z[0:1]
     return z, p
+
+
+@program
+def write_of_a_tensor_to_itself(x, y, c):
+    z = x * y
+    u = z
+    if c > 1:
+        z.multiply_(u)
+    elif c > 0:
+        z.divide_(u)
+    elif c == 0:
+        z.add_(u)
+    else:
+        z.multiply_(u.clone())
+    return z
+
+
+@program
+def write_of_a_tensor_to_itself_on_all_paths(x, y):
+    z = x * y
+    z.multiply_(z)
+    return z, z * x
+
+
+@program
+def write_of_a_view_to_its_tensor(x, y):
+    z = x * y
+    z.multiply_(z.reshape([3, 1]).reshape([3]))
+    return z
