@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import pickle
+import pickletools
 import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
@@ -83,10 +84,22 @@ def _read(file: IO[bytes], name: str, return_numpy: bool) -> Any:
     if file.read(len(HEADER)) != HEADER:
         raise ArgumentError(f"{name} was not written by d2s.save", kind="A02")
     try:
+        if not file.seekable():
+            file = io.BytesIO(file.read())
+        _check_opcodes(file)
         return _Unpickler(file, return_numpy).load()
     except Exception as error:
         # Whatever it is, it comes from what the file says, also that it needs more memory than there is.
         raise ArgumentError(f"{name} is damaged: {error}", kind="A02") from error
+
+
+def _check_opcodes(file: IO[bytes]) -> None:
+    """Raise if there is a number in the file that `save` does not write, and that a table would be made as long as."""
+    begin = file.tell()
+    for opcode, _, _ in pickletools.genops(file):
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT"):
+            raise pickle.UnpicklingError(f"{opcode.name} is not allowed in a d2s file")
+    file.seek(begin)
 
 
 @contextlib.contextmanager

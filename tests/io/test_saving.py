@@ -185,3 +185,28 @@ def test_tensors_with_flags_and_dtypes_that_save_does_not_write_are_refused() ->
         file.seek(0)
         with pytest.raises(d2s.ArgumentError, match="damaged"):
             d2s.load(file)
+
+
+def test_a_number_in_a_file_cannot_fill_the_memory() -> None:
+    """A place in the table of the reader far behind its end: it would be made 16 GB long."""
+    file = io.BytesIO()
+    d2s.save(None, file)
+    whole = file.getvalue()
+    assert whole.endswith(b"N.")
+    with pytest.raises(ValueError, match="LONG_BINPUT is not allowed"):
+        d2s.load(io.BytesIO(whole[:-1] + b"r\xff\xff\xff\x7f."))
+
+
+def test_two_objects_in_one_file_and_a_file_without_places(tmp_path: Path) -> None:
+    with open(tmp_path / "both", "wb") as file:
+        d2s.save([1], file)
+        d2s.save(d2s.ones([2]), file)
+    with open(tmp_path / "both", "rb") as file:
+        assert d2s.load(file) == [1]
+        assert d2s.load(file).tolist() == [1.0, 1.0]
+
+    class Stream(io.BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+    assert d2s.load(Stream((tmp_path / "both").read_bytes())) == [1]
