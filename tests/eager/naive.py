@@ -12,7 +12,10 @@ class NaiveError(Exception):
 
 
 class Node:
-    """One version of a value.  `inputs` holds (node, rule) pairs; a leaf has none."""
+    """One version of a value.
+
+    `inputs` holds (node, rule) pairs, a leaf has none; `reads` holds (box, version, whether it is the first operand).
+    """
 
     def __init__(self, tape, data, requires, inputs=(), reads=()):
         self.tape = tape
@@ -55,12 +58,13 @@ class NaiveTape:
         x, y = a.node, b.node
         requires = x.requires or y.requires
         inputs, reads = [], []
-        for node, other, box, sign in ((x, y, b, 1), (y, x, a, -1 if name == "sub" else 1)):
+        pairs = ((x, y, b, 1, False), (y, x, a, -1 if name == "sub" else 1, True))
+        for node, other, box, sign, is_first in pairs:
             if node.requires:
                 if name == "mul":
                     data = other.data
                     inputs.append((node, lambda g, data=data: g * data))
-                    reads.append((box, box.version))
+                    reads.append((box, box.version, is_first))
                 else:
                     inputs.append((node, lambda g, sign=sign: sign * g))
         data = {"add": x.data + y.data, "sub": x.data - y.data, "mul": x.data * y.data}[name]
@@ -79,9 +83,12 @@ class NaiveTape:
         return Node(self, data, x.requires or y.requires, tuple(inputs))
 
     def write(self, a, node, recorded):
-        """Make `a` name `node`; without grad mode only its values change.  An op never notices its own write."""
+        """Make `a` name `node`; without grad mode only its values change.
+
+        An op whose result is written goes on reading what its first operand was; not so its second, if that is `a` too.
+        """
         if recorded:
-            node.reads = tuple((box, version) for box, version in node.reads if box is not a)
+            node.reads = tuple(read for read in node.reads if read[0] is not a or not read[2])
             a.node = node
         else:
             a.node.data = node.data
@@ -123,7 +130,7 @@ class NaiveTape:
         for node in [node for node in reachable if not node.is_leaf and node in needed]:
             if node.released:
                 raise NaiveError("second time")
-            if any(box.version != version for box, version in node.reads):
+            if any(box.version != version for box, version, _ in node.reads):
                 raise NaiveError("modified in place")
             g = captured[node] = self.hooked(node, grads[node])
             if targets is not None and not any(below in needed for below, _ in node.inputs):
