@@ -94,10 +94,19 @@ def test_in_place_methods_in_both_modes(name: str) -> None:
 def test_in_place_write_keeps_gradients() -> None:
     x = d2s.to_tensor([1.0, 2.0], stop_gradient=False)
     y = x * 3
-    y.multiply_(y)
+    y.multiply_(y.clone())
     y.add_(1.0)
     y.sum().backward()
     assert x.grad.tolist() == [18, 36]
+
+
+def test_an_operand_that_is_written_in_place_by_its_own_op_is_gone() -> None:
+    """As in Paddle and PyTorch: the second operand has been modified; the first is kept."""
+    x = d2s.to_tensor([1.0, 2.0], stop_gradient=False)
+    y = x * 3
+    y.multiply_(y)
+    with pytest.raises(d2s.GradientError, match="modified in place"):
+        y.sum().backward()
 
 
 def test_augmented_assignment_makes_a_new_tensor() -> None:
