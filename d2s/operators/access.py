@@ -21,6 +21,7 @@ from typing import Any, TypeGuard
 from d2s.core.interpreter import TensorBase
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.heap import fields_of
+from d2s.operators.late_call import late_call
 from d2s.operators.layer_hooks import LayerHandle
 from d2s.operators.outside import MUTABLE_CLASS
 from d2s.operators.policy import is_convertible, is_of_user
@@ -110,7 +111,7 @@ def _added_to_tensors(tracer: Tracer, variable: Variable, name: str) -> Any:
         if _is_user_code(function):
             tracer.guard_held(Tensor, name)
             method = MethodType(function, variable)
-            return method if function is found else _call(method)
+            return method if function is found else late_call(method)
     if found is ABSENT and not hasattr(variable, name):
         tracer.guard_held(Tensor, name)
     return ABSENT
@@ -156,7 +157,7 @@ def _super_attribute(tracer: Tracer, proxy: Any, name: str) -> Any:
             break
     found = next((base.__dict__[name] for base in after if name in base.__dict__), None)
     if isinstance(found, property) and _is_user_code(found.fget):
-        return _call(found.fget, owner)
+        return late_call(found.fget, owner)
     return getattr(proxy, name)
 
 
@@ -165,7 +166,7 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
     reader = lookup(cls, "__getattribute__")
     if _is_user_code(reader):
         tracer.guard_class(value, "__getattribute__")
-        return _call(reader, value, name)
+        return late_call(reader, value, name)
     found = lookup(cls, name)
     own = getattr(value, "__dict__", None)
     if name == "__dict__" and own is not None and tracer.is_outer(value):
@@ -174,15 +175,15 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
     if found is not ABSENT and (not is_own or hasattr(type(found), "__set__")):
         if isinstance(found, property) and _is_user_code(found.fget):
             tracer.guard_class(value, name)
-            return _call(found.fget, value)
+            return late_call(found.fget, value)
         getter = lookup(type(found), "__get__")
         if _is_user_code(getter):
             tracer.guard_class(value, name)
-            return _call(getter, found, value, cls)
+            return late_call(getter, found, value, cls)
         if isinstance(found, functools.cached_property):
             tracer.guard_class(value, name)
             _guard_absent(tracer, value, name)
-            computed = _call(found.func, value)
+            computed = late_call(found.func, value)
             store_plainly(tracer, value, found.attrname or name, computed)
             return computed
     elif found is ABSENT and not is_own:
@@ -191,7 +192,7 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
             tracer.guard_class(value, "__getattr__")
             tracer.guard_class(value, name)
             _guard_absent(tracer, value, name)
-            return _call(reader, value, name)
+            return late_call(reader, value, name)
     return _plain_attribute(tracer, value, name, found, is_own)
 
 
@@ -243,12 +244,6 @@ def special(tracer: Tracer, value: Any, name: str) -> MethodType | None:
     return None
 
 
-def _call(function: Any, *args: Any) -> Any:
-    from d2s.operators.calls import call
-
-    return call(function, *args)
-
-
 def has_attr(tracer: Tracer, value: Any, name: str) -> Any:
     """``hasattr(value, name)``."""
     if (id(value), "attr", name) in tracer.pending:
@@ -298,17 +293,17 @@ def store_attr(tracer: Tracer, target: Any, name: str, value: Any) -> None:
         return
     writer = None if isinstance(target, ModuleType | type) else special(tracer, target, "__setattr__")
     if writer is not None:
-        _call(writer, name, value)
+        late_call(writer, name, value)
         return
     found = lookup(type(target), name)
     if isinstance(found, property) and _is_user_code(found.fset):
         tracer.guard_class(target, name)
-        _call(found.fset, target, value)
+        late_call(found.fset, target, value)
         return
     setter = lookup(type(found), "__set__") if found is not ABSENT else None
     if _is_user_code(setter):
         tracer.guard_class(target, name)
-        _call(setter, found, target, value)
+        late_call(setter, found, target, value)
         return
     store_plainly(tracer, target, name, value)
 
@@ -341,7 +336,7 @@ def delete_attr(tracer: Tracer, target: Any, name: str) -> None:
     """``del target.name``."""
     deleter = None if isinstance(target, ModuleType | type | ObjectVariable) else _deleter(tracer, target, name)
     if deleter is not None:
-        _call(*deleter)
+        late_call(*deleter)
         return
     delete_plainly(tracer, target, name)
 

@@ -14,6 +14,7 @@ from typing import Any
 from d2s.core.interpreter import TensorBase
 from d2s.operators import access, classes, copies, keys, native, open_functions, open_lists, places, special_methods
 from d2s.operators.control_flow import SymbolicRange, Turns, either, for_loop, not_
+from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
 from d2s.operators.open_items import is_open, refuse
@@ -29,12 +30,6 @@ def _iterable(tracer: Tracer, iterable: Any) -> Any:
     return iterable_of(tracer, iterable)
 
 
-def _call(function: Any, *args: Any) -> Any:
-    from d2s.operators.calls import call
-
-    return call(function, *args)
-
-
 def _len(tracer: Tracer, thing: Any) -> Any:
     if isinstance(thing, Variable) and thing.spec.shape and not isinstance(thing.spec.shape[0], int):
         return thing.shape[0]
@@ -43,9 +38,10 @@ def _len(tracer: Tracer, thing: Any) -> Any:
         return tracer.python_call(len, (thing,), kind=int, effect=True)
     method = None if isinstance(thing, TensorBase) else access.special(tracer, thing, "__len__")
     if method is not None:
-        return _call(method)
-    if tracer.stored_keys(thing) is not None:
-        return len(tracer.snapshot(thing))
+        return late_call(method)
+    source = tracer.source_of(thing) if type(thing) is dict and tracer.stored_keys(thing) else None
+    if source is not None:
+        return len(tracer.keys_of(thing, source))
     tracer.guard_length(thing)
     return len(thing)
 
@@ -110,7 +106,7 @@ def _identity(tracer: Tracer, thing: Any) -> Any:
 def _hash(tracer: Tracer, thing: Any) -> Any:
     method = None if isinstance(thing, TensorBase | ObjectVariable) else access.special(tracer, thing, "__hash__")
     if method is not None:
-        return keys.as_hash(_call(method))
+        return keys.as_hash(late_call(method))
     if type(thing) is tuple:
         keys.key(tracer, thing)
     if keys.is_hashed_by_value(thing):
@@ -266,7 +262,7 @@ def _reversed(tracer: Tracer, thing: Any) -> Any:
     getter, length = (special_methods.users(tracer, thing, name) for name in ("__getitem__", "__len__"))
     if getter is None or length is None:
         return _over(reversed)(tracer, thing)
-    return (_call(getter, index) for index in reversed(range(_call(length))))
+    return (late_call(getter, index) for index in reversed(range(late_call(length))))
 
 
 def _setattr_plainly(tracer: Tracer, thing: Any, name: str, value: Any) -> None:

@@ -94,6 +94,15 @@ def form_of_value(value: Value) -> TensorForm:
     return TensorForm(value.spec, value.stop_gradient, value.maybe_missing)
 
 
+def elements_in(form: Form | None) -> Iterator[Elements]:
+    if isinstance(form, OpenForm):
+        yield form.elements
+        yield from elements_in(form.elements.form)
+    elif isinstance(form, BuiltForm):
+        for part in form.parts:
+            yield from elements_in(part)
+
+
 def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
     """The form that covers both; inside another loop, numbers of several types too, for no turn can be taken apart."""
     if isinstance(first, EitherForm) or isinstance(second, EitherForm):

@@ -11,16 +11,11 @@ from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import native, policy
 from d2s.operators.converted import is_converted
 from d2s.operators.guards import Guard, lookup
+from d2s.operators.late_call import late_call
 from d2s.operators.outside import MUTABLE_CLASS
 from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
-
-
-def _call(function: Any, *args: Any) -> Any:
-    from d2s.operators.calls import call
-
-    return call(function, *args)
 
 
 def type_of(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
@@ -62,7 +57,7 @@ def is_instance(tracer: Tracer, thing: Any, kinds: Any) -> Any:
             return True
         check = _users_check(tracer, kind, "__instancecheck__")
         if check is not None:
-            found = native.truth(tracer, _call(check, thing))
+            found = native.truth(tracer, late_call(check, thing))
         else:
             found = issubclass(cls, kind) if is_symbol else isinstance(thing, kind)
             _guard_kind(tracer, cls, kind, thing)
@@ -76,7 +71,7 @@ def is_subclass(tracer: Tracer, cls: Any, kinds: Any) -> Any:
     for kind in _flat(kinds):
         check = _users_check(tracer, kind, "__subclasscheck__")
         if check is not None:
-            found = native.truth(tracer, _call(check, cls))
+            found = native.truth(tracer, late_call(check, cls))
         else:
             found = issubclass(cls, kind)
             _guard_kind(tracer, cls, kind)

@@ -73,9 +73,7 @@ class ContainerReader(OutsideReader):
             _refuse_tensors_as_keys(thing)
             self._look_at_keys(thing)
         if isinstance(thing, dict):
-            self.require(_keys_guard(source, thing), thing)
-            keys = dict.fromkeys((*_parts(thing), *(self.stored_keys(thing) or ())))
-            items = {key: self.read_item(thing, key, source) for key in keys}
+            items = {key: self.read_item(thing, key, source) for key in self.keys_of(thing, source)}
             if type(thing) is dict or is_of_user(type(thing)):
                 return _like(thing, dict, items)
             copied = copy.copy(thing)
@@ -85,6 +83,11 @@ class ContainerReader(OutsideReader):
             self.require(_members_guard(source, thing), thing)
             return type(thing)(thing) if type(thing) is set else thing
         return thing
+
+    def keys_of(self, table: Any, source: Source) -> dict[Any, None]:
+        """The keys of an older dict, with those that the trace has added, in their order; guarded."""
+        self.require(_keys_guard(source, table), table)
+        return dict.fromkeys((*_parts(table), *(self.stored_keys(table) or ())))
 
     def snapshot_deeply(self, thing: Any) -> Any:
         """An older container with everything in it as guarded copies; other objects as they are."""
@@ -214,12 +217,15 @@ class ContainerReader(OutsideReader):
         """True for a whole object of which only the run knows what is in it."""
         return id(thing) in self.dirty and self.stored_keys(thing) is None
 
-    def tells_item(self, thing: Any, key: Any) -> bool:
-        """True if the trace knows what an older list or dict, in which it has stored things, holds at `key`."""
+    def place_of(self, thing: Any, key: Any) -> Any:
+        """Where ``thing[key]`` is, of an older list or dict in which the trace has stored things; None if unknown."""
         stored = self.stored_keys(thing)
-        if stored is None:
-            return False
-        return type(key) is int if type(thing) is list else all(type(key) is type(other) for other in stored)
+        if stored is None or any(type(key) is not type(other) for other in stored):
+            return None
+        if type(thing) is list and key < 0:
+            self.guard_length(thing)
+            return key + len(thing) if key + len(thing) >= 0 else None
+        return key
 
     def changed(self, thing: Any) -> None:
         """Note that an older object is changed as a whole: what it holds is known when the Program runs."""

@@ -11,6 +11,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.operators import access, open_functions, open_lists
 from d2s.operators.equality import is_plain
 from d2s.operators.heap import content_of, restore
+from d2s.operators.late_call import late_call
 from d2s.operators.libraries import run_later
 from d2s.operators.open_items import is_open
 from d2s.operators.tracer import Tracer
@@ -23,7 +24,7 @@ def shallow_copy(tracer: Tracer, thing: Any) -> Any:
     """``copy.copy(thing)``."""
     method = None if isinstance(thing, TensorBase) else access.special(tracer, thing, "__copy__")
     if method is not None:
-        return _call(method)
+        return late_call(method)
     if is_open(thing):
         return open_lists.copied(tracer, copy.copy, thing)
     if type(thing) in _CONTAINERS:
@@ -44,7 +45,7 @@ def deep_copy(tracer: Tracer, thing: Any, memo: dict[int, Any] | None = None) ->
         return copy.deepcopy(tracer.lift(thing), memo)
     method = access.special(tracer, thing, "__deepcopy__")
     if method is not None:
-        made = _call(method, memo)
+        made = late_call(method, memo)
     elif is_open(thing):
         made = open_functions.deeply_copied(tracer, thing)
     elif type(thing) in _CONTAINERS:
@@ -96,7 +97,7 @@ def replaced(tracer: Tracer, thing: Any, /, **changes: Any) -> Any:
                 dataclasses.replace(thing, **{field.name: None})  # for the error, in Python's words
         elif field.name not in changes:
             changes[field.name] = access.attr(tracer, thing, field.name)
-    return _call(type(thing), **changes)
+    return late_call(type(thing), **changes)
 
 
 def as_dict(tracer: Tracer, thing: Any, **kwargs: Any) -> Any:
@@ -131,9 +132,3 @@ def _plain(tracer: Tracer, thing: Any, make: Any) -> Any:
         pairs = tracer.snapshot(thing).items()
         return {_plain(tracer, name, make): _plain(tracer, part, make) for name, part in pairs}
     return deep_copy(tracer, thing)
-
-
-def _call(function: Any, *args: Any, **kwargs: Any) -> Any:
-    from d2s.operators.calls import call
-
-    return call(function, *args, **kwargs)

@@ -80,6 +80,11 @@ def write(node: Any, where: Any, part: Any) -> None:
         _restore_fields(owner, {**fields_of(owner), where: part})
 
 
+def part_of(node: Any, content: Any, where: Any) -> Any:
+    """The part that `content`, which a mutable object holds, has at a place; see `write`."""
+    return content if isinstance(node, CellType) else content[where]
+
+
 def slots_of(cls: type) -> dict[str, Any]:
     """The descriptors of the slots that Python classes among `cls` and its bases have."""
     return {

@@ -14,6 +14,7 @@ from d2s.operators import keys, native, open_lists, picking
 from d2s.operators.access import special
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, is_layer, lookup
+from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_tensors
 from d2s.operators.open_items import is_open
 from d2s.operators.sources import Constant
@@ -33,13 +34,13 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
         return open_lists.item(tracer, value, index)
     getter = special(tracer, value, "__getitem__")
     if getter is not None:
-        return _call(getter, index)
+        return late_call(getter, index)
     if isinstance(value, dict):
         keys.key(tracer, index, value)
     _adopt_namespace(tracer, value)
     source = tracer.source_of(value)
     if is_layer(value):
-        return _call(MethodType(lookup(type(value), "__getitem__"), value), index)
+        return late_call(MethodType(lookup(type(value), "__getitem__"), value), index)
     if source is None or holds_tensors(value):
         place = picking.place_in(tracer, value, index)
         if place is not None:
@@ -52,8 +53,9 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     place = None if _holds_symbol(index) else tracer.pending_item(value, index)
     if place is not None:
         return place[0]
-    if tracer.tells_item(value, index):
-        return tracer.snapshot(value)[index]
+    known = None if _holds_symbol(index) else tracer.place_of(value, index)
+    if known is not None:
+        return tracer.read_item(value, known, source)
     if id(value) in tracer.dirty or isinstance(value, np.ndarray) or _holds_symbol(index):
         return tracer.python_call(operator.getitem, (value, index), effect=True)
     if isinstance(value, dict) and type(value) is not dict and index not in value:
@@ -76,13 +78,13 @@ def _position(tracer: Tracer, index: Any) -> Any:
     if isinstance(index, TensorBase | ObjectVariable):
         return index
     method = special(tracer, index, "__index__") if not is_plain(index) else None
-    return index if method is None else _call(method)
+    return index if method is None else late_call(method)
 
 
 def _fill_in(held: Any, key: Any) -> None:
     """What is missing in a `defaultdict` made inside is made by a function of the user."""
     if isinstance(held, defaultdict) and isinstance(held.default_factory, FunctionType) and key not in held:
-        held[key] = _call(held.default_factory)
+        held[key] = late_call(held.default_factory)
 
 
 def _adopt_namespace(tracer: Tracer, thing: Any) -> None:
@@ -108,12 +110,6 @@ def _index(tracer: Tracer, index: Any) -> Any:
     return tracer.snapshot(index) if isinstance(index, list) else index
 
 
-def _call(function: Any, *args: Any) -> Any:
-    from d2s.operators.calls import call
-
-    return call(function, *args)
-
-
 def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     """``target[index] = value``."""
     if isinstance(target, TensorBase):
@@ -133,7 +129,7 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     _adopt_namespace(tracer, target)
     setter = special(tracer, target, "__setitem__")
     if setter is not None:
-        _call(setter, index, value)
+        late_call(setter, index, value)
     elif tracer.is_outer(target):
         tracer.store_item(target, index, value)
     elif isinstance(target, list) and (place := picking.place_in(tracer, target, index, "list assignment")) is not None:
@@ -149,7 +145,7 @@ def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
         keys.key(tracer, index, target)
     deleter = None if isinstance(target, ObjectVariable | TensorBase) else special(tracer, target, "__delitem__")
     if deleter is not None:
-        _call(deleter, index)
+        late_call(deleter, index)
     elif is_open(target):
         tracer.effect(operator.delitem, target, index)
     elif isinstance(target, ObjectVariable) or tracer.is_outer(target):
@@ -171,7 +167,7 @@ def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
         return open_lists.augmented(tracer, name, target, value)
     method = special(tracer, target, f"__{name}__")
     if method is not None:
-        result = _call(method, value)
+        result = late_call(method, value)
         if result is not NotImplemented:
             return result
     if _is_changed_in_place(target, name) and tracer.is_outer(target):
@@ -191,14 +187,16 @@ def _is_changed_in_place(target: Any, name: str) -> bool:
 def contains(tracer: Tracer, container: Any, element: Any) -> Any:
     """``element in container``."""
     tracer.check_untouched(container)
-    if tracer.tells_item(container, element) and isinstance(container, dict):
-        return element in tracer.snapshot(container)
-    later = isinstance(container, ObjectVariable) or is_open(container) or id(container) in tracer.dirty
+    is_table = type(container) is dict and tracer.place_of(container, element) is not None
+    if is_table and element in (tracer.stored_keys(container) or ()):
+        return True
+    later = isinstance(container, ObjectVariable) or is_open(container) or (
+        id(container) in tracer.dirty and not is_table)
     if later or _holds_symbol(element):
         return tracer.python_call(operator.contains, (container, element), kind=bool, effect=True)
     method = None if isinstance(container, TensorBase) else special(tracer, container, "__contains__")
     if method is not None:
-        return _call(bool, _call(method, element))
+        return late_call(bool, late_call(method, element))
     if isinstance(container, list | tuple | deque):
         from d2s.operators.special_methods import compares, search
 

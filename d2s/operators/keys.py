@@ -17,6 +17,7 @@ from d2s.operators import native
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import lookup
 from d2s.operators.heap import Heap, container_class
+from d2s.operators.late_call import late_call
 from d2s.operators.open_items import is_open
 from d2s.operators.policy import is_convertible
 from d2s.operators.tracer import Tracer
@@ -140,7 +141,7 @@ def rehashed(tracer: Tracer, container: Any) -> None:
 def _asked(tracer: Tracer, what: str, *things: Any) -> Any:
     """What ``hash(thing)`` or ``thing == other`` gives, known to be so in each run and to do nothing else."""
     effects, before = tracer.effects, Heap(list(things), tracer.is_outer)
-    traced = _call(hash, *things) if what == "hash" else _call(bool, native.binary(tracer, "eq", *things))
+    traced = late_call(hash, *things) if what == "hash" else late_call(bool, native.binary(tracer, "eq", *things))
     if tracer.effects != effects or before.changes():
         _refuse(what, things[-1], "does more than answer: Python would call it while tracing only")
     if isinstance(traced, TensorBase | ObjectVariable):
@@ -155,9 +156,3 @@ def _refuse(what: str, thing: Any, why: str) -> NoReturn:
     raise UnsupportedSyntaxError(
         f"{type(thing).__qualname__}.__{what}__, called for a key of a dict or member of a set, {why}", user_location(),
         "Use names or numbers as keys, or keep the function eager with @d2s.jit.not_to_static.", kind="U35")
-
-
-def _call(function: Any, *args: Any) -> Any:
-    from d2s.operators.calls import call
-
-    return call(function, *args)

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import CellType, TracebackType
-from typing import Any, TypeAlias
+from types import CellType
+from typing import Any
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import carried
-from d2s.operators.carried import BuiltForm, Form, OpenForm, ValueOf
+from d2s.operators.carried import Form, OpenForm, ValueOf, elements_in
 from d2s.operators.control_flow import Mark, and_, not_
-from d2s.operators.heap import Heap, write
-from d2s.operators.held import hold
+from d2s.operators.heap import Heap, part_of, write
+from d2s.operators.held import hold, learn_writes
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open
 from d2s.operators.open_lists import open_list
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
-from d2s.operators.said import Said
 from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
+from d2s.operators.turn_errors import TurnErrors
 from d2s.operators.views import note_chosen, sharing_of
 from d2s.static.program import Block, Value, map_values, walk_operators
 from d2s.static.variable import ObjectVariable, Variable
@@ -66,7 +66,8 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
     """A loop whose test only the run knows, behind `taken_out` turns that stand before it."""
     way = _recorded(tracer, test, body, taken_out)
     if isinstance(way, _Recorded):
-        _raise_chosen(tracer, way)
+        # Here it can be caught as in Python.
+        way.errors.raise_chosen(tracer, way.code)
     elif isinstance(way, list):
         open_list(tracer, way)
         _symbolic(tracer, test, body, taken_out)
@@ -89,7 +90,7 @@ def _recorded(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
         with tracer.trying() as undone:
             mark = Mark(tracer)
             try:
-                return _Recorded(*_Loop(tracer, test, body).run())
+                return _Loop(tracer, test, body).run()
             except (_TestActs, CannotMerge) as reason:
                 undone()
                 before.restore()
@@ -133,25 +134,11 @@ def _with_test_behind(tracer: Tracer, test: Callable[[], Any], body: Callable[[]
     while_loop(tracer, lambda: going, turn)
 
 
-def _raise_chosen(tracer: Tracer, recorded: _Recorded) -> None:
-    """Raise the exception with which the loop ended, if any: here it can be caught as in Python."""
-    for number, (error, trace) in enumerate(recorded.errors, 1):
-        answer = recorded.code == number
-        if tracer.decide(answer) if is_symbol(answer) else answer:
-            recorded.said.tell(number, error)
-            # Raised on several paths: from the user's line each time.
-            raise error.with_traceback(trace)
-
-
-_Raised: TypeAlias = tuple[BaseException, TracebackType | None]
-
-
 @dataclass
 class _Recorded:
-    """A loop of the Program: the exceptions of its turns, what these say, and what tells which one ended it."""
+    """A loop of the Program: the exceptions of its turns, and what tells which one ended it."""
 
-    errors: list[_Raised]
-    said: Said
+    errors: TurnErrors
     code: Any
 
 
@@ -167,7 +154,7 @@ class _Loop:
 
     def __init__(self, tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any]) -> None:
         self.tracer = tracer
-        self.errors: list[_Raised] = []
+        self.errors = TurnErrors()
         exit_ = 0
 
         def tested() -> Any:
@@ -180,12 +167,9 @@ class _Loop:
             except ENDS:
                 raise
             except Exception as error:
-                self.errors.append((error, error.__traceback__))
-                exit_ = len(self.errors)
-                self.said.note(exit_, error)
+                exit_ = self.errors.note(error)
 
         self.code: Callable[[], Any] = lambda: exit_
-        self.said = Said()
         self.test, self.body = tested, turn
         self.before = self._heap()
         self.places: dict[Place, Form] = {}
@@ -198,22 +182,22 @@ class _Loop:
         # Positions in what is carried that stop gradients at the beginning of some turns.
         self.may_stop: set[tuple[Place, int]] = set()
 
-    def run(self) -> tuple[list[_Raised], Said, Any]:
-        """Record the loop; the exceptions of its turns, what these say, and what tells which one ended it."""
+    def run(self) -> _Recorded:
+        """Record the loop."""
         for _ in range(MAX_ATTEMPTS):
             if self._attempt():
                 # Whoever else holds what was carried is found by references: keep none.
                 del self.before, self.rebuilt, self.held, self.handed_on
-                return self.errors, self.said, self.code()
+                return _Recorded(self.errors, self.code())
         raise UnsupportedSyntaxError("what this loop carries does not settle", user_location(), kind="U21")
 
     def _heap(self) -> Heap:
-        return Heap([self.test, self.body, *self.tracer.held(), *self.said.cells()], self.tracer.is_outer)
+        return Heap([self.test, self.body, *self.tracer.held(), *self.errors.cells()], self.tracer.is_outer)
 
     def _attempt(self) -> bool:
         """Trace test and body with the places known so far as loop variables; False if there are more to carry."""
         tracer = self.tracer
-        self.errors.clear()
+        self.errors.forget()
         known = [(elements, elements.form) for elements in self._lists_of_the_run()]
         inputs = {
             place: carried.inputs_of(tracer, form, self._name(place)) for place, form in self.places.items()}
@@ -249,10 +233,10 @@ class _Loop:
             if any(elements.form is not form for elements, form in known):
                 # More is known of what lists hold.
                 return False
-            if self.said.settle() or hold(tracer, outcome.state[0]):
+            if self.errors.settle() or hold(tracer, outcome.state[0]):
                 self.before = self._heap()
                 return False
-            if self._learn(outcome) or tracer.learn_writes(outcome.state):
+            if self._learn(outcome) or learn_writes(tracer, outcome.state):
                 return False
             if self._learn_stops(inputs, outcome, body_block):
                 return False
@@ -265,9 +249,9 @@ class _Loop:
         """What is known of the elements of each, and of those in them."""
         for node in self.before.nodes.values():
             if is_open(node):
-                yield from _elements_in(OpenForm(elements_of(node)))
+                yield from elements_in(OpenForm(elements_of(node)))
         for form in self.places.values():
-            yield from _elements_in(form)
+            yield from elements_in(form)
 
     def _note_stops(self, inputs: dict[Place, list[Value]]) -> None:
         """Note which carried values stop gradients in some turns: by what they are before the loop, or after turns."""
@@ -427,7 +411,9 @@ class _Loop:
                 node.value = next(values)
             else:
                 changed = outcome.changes.get(place[0])
-                sources = [self._held_before(place), *([] if changed is None else [_part(node, changed[1], place[1])])]
+                sources = [self._held_before(place)]
+                if changed is not None:
+                    sources.append(part_of(node, changed[1], place[1]))
                 result = carried.rebuilt(tracer, form, values, *sources)
                 write(node, place[1], result)
                 # Without a turn it is the object from before, which may have other names.
@@ -438,7 +424,7 @@ class _Loop:
     def _values(self, place: Place, form: Form, content: Any, value_of: ValueOf) -> list[Value]:
         if isinstance(content, Value):
             return [content]
-        thing = _part(self.before.nodes[place[0]], content, place[1])
+        thing = part_of(self.before.nodes[place[0]], content, place[1])
         return carried.values_of(self.tracer, form, thing, value_of)
 
     def _following(self, place: Place, form: Form, content: Any, outcome: Outcome, body: Block) -> list[Value]:
@@ -447,7 +433,7 @@ class _Loop:
             return self._values(place, form, content, outcome.value_of)
 
     def _held_before(self, place: Place) -> Any:
-        return _part(self.before.nodes[place[0]], self.before.contents[place[0]], place[1])
+        return part_of(self.before.nodes[place[0]], self.before.contents[place[0]], place[1])
 
     def _tested(self, answer: Any, block: Block, renamed: dict[Value, Value]) -> Value:
         """The test of the loop as a Value of its block: a Python bool."""
@@ -459,15 +445,6 @@ class _Loop:
             return value
         with self.tracer.recording_into(block):
             return self.tracer.truth_of(Variable(self.tracer, value))
-
-
-def _elements_in(form: Form | None) -> Iterator[Elements]:
-    if isinstance(form, OpenForm):
-        yield form.elements
-        yield from _elements_in(form.elements.form)
-    elif isinstance(form, BuiltForm):
-        for part in form.parts:
-            yield from _elements_in(part)
 
 
 def _tensors_in(thing: Any) -> Iterator[Variable]:
@@ -516,7 +493,3 @@ def _differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any,
                 yield key, before[key], after[key]
     else:
         raise CannotMerge(f"a {type(node).__name__} changes from turn to turn")
-
-
-def _part(node: Any, content: Any, where: Any) -> Any:
-    return content if isinstance(node, CellType) else content[where]

@@ -10,14 +10,9 @@ from typing import Any
 
 from d2s.operators import access, libraries, policy
 from d2s.operators.guards import lookup
+from d2s.operators.late_call import late_call
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
-
-
-def _call(function: Any, *args: Any, **kwargs: Any) -> Any:
-    from d2s.operators.calls import call
-
-    return call(function, *args, **kwargs)
 
 
 def construct(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -27,7 +22,7 @@ def construct(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str
     if maker is type.__dict__["__call__"]:
         return make(tracer, cls, args, kwargs)
     if _is_written_by_user(maker):
-        return _call(MethodType(maker, cls), *args, **kwargs)
+        return late_call(MethodType(maker, cls), *args, **kwargs)
     if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs and not libraries.holds_symbols(args):
         return _member(tracer, cls, args[0])
     return _made_by_library(tracer, cls, args, kwargs)
@@ -37,7 +32,7 @@ def _member(tracer: Tracer, cls: type[enum.Enum], value: Any) -> Any:
     """The member of an enum for a value; what the user makes of values that it does not have is traced."""
     missing: Any = getattr(lookup(cls, "_missing_"), "__func__", None)
     if _is_written_by_user(missing) and not isinstance(value, cls) and all(value != member.value for member in cls):
-        found = _call(MethodType(missing, cls), value)
+        found = late_call(MethodType(missing, cls), value)
         if isinstance(found, cls):
             return found
     member = cls(value)
@@ -51,14 +46,14 @@ def make(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any
         tracer.guard_held(cls, "__init__")
         made = cls.__new__(cls, *args, **kwargs)
         tracer.note_made(made)
-        _call(lookup(cls, "__init__"), made, *args, **kwargs)
+        late_call(lookup(cls, "__init__"), made, *args, **kwargs)
         return made
     if _is_users(cls):
         new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
         for name in ("__new__", "__init__"):
             tracer.guard_held(cls, name)
         if isinstance(new, staticmethod):
-            made = _call(new.__func__, cls, *args, **kwargs)
+            made = late_call(new.__func__, cls, *args, **kwargs)
         elif new is object.__dict__["__new__"] and isinstance(init, FunctionType):
             made = object.__new__(cls)
         else:
@@ -66,7 +61,7 @@ def make(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any
         if isinstance(made, cls):
             tracer.note_made(made)
             if isinstance(init, FunctionType):
-                _call(init, made, *args, **kwargs)
+                late_call(init, made, *args, **kwargs)
             else:
                 init(made, *libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
         return made
@@ -142,7 +137,7 @@ def fill_dataclass(
         elif found is not dataclasses.MISSING:
             (access.store_plainly if frozen else access.store_attr)(tracer, made, field.name, found)
     if "__post_init__" in init.__code__.co_names:
-        _call(access.attr(tracer, made, "__post_init__"), *passed_on)
+        late_call(access.attr(tracer, made, "__post_init__"), *passed_on)
 
 
 def _value_of(cls: type, field: Any, given: dict[str, Any]) -> Any:
@@ -150,7 +145,7 @@ def _value_of(cls: type, field: Any, given: dict[str, Any]) -> Any:
     found = given[field.name] if field.init and field.name in given else dataclasses.MISSING
     if field.default_factory is not dataclasses.MISSING:
         is_missing = found is dataclasses.MISSING or found is dataclasses._HAS_DEFAULT_FACTORY  # type: ignore[attr-defined]
-        return _call(field.default_factory) if is_missing else found
+        return late_call(field.default_factory) if is_missing else found
     if found is dataclasses.MISSING and isinstance(cls.__dict__.get(field.name), MemberDescriptorType):
         # With slots there is no class attribute to hold a default.
         return field.default

@@ -19,6 +19,7 @@ from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.choices import may_be
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import lookup
+from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_symbols
 from d2s.operators.open_items import is_open, refuse
 from d2s.operators.surroundings import note_decimals
@@ -64,7 +65,7 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
         return _dispatched(tracer, name, method, left, right)
     method = _user_method(tracer, right, _reflected(name))
     if method is not None:
-        return _call(method, left)
+        return late_call(method, left)
     if name == "ne" and _inverts(left) and _user_method(tracer, left, "__eq__") is not None:
         same = binary(tracer, "eq", left, right)
         return tracer.python_call(operator.not_, (same,), kind=bool) if isinstance(same, ObjectVariable) else not same
@@ -100,7 +101,7 @@ def unary(tracer: Tracer, name: str, operand: Any) -> Any:
     operand = _operand(tracer, operand)
     method = _user_method(tracer, operand, f"__{name.strip('_')}__")
     if method is not None:
-        return _call(method)
+        return late_call(method)
     if tracer.is_outer(operand) and not isinstance(operand, TensorBase):
         return tracer.python_call(getattr(operator, name), (operand,), effect=True)
     return getattr(operator, name)(operand)
@@ -152,19 +153,13 @@ def _user_method(tracer: Tracer, thing: Any, name: str) -> MethodType | None:
     return special(tracer, thing, name)
 
 
-def _call(function: Any, *args: Any) -> Any:
-    from d2s.operators.calls import call
-
-    return call(function, *args)
-
-
 def _dispatched(tracer: Tracer, name: str, method: MethodType, left: Any, right: Any) -> Any:
-    result = _call(method, right)
+    result = late_call(method, right)
     if result is not NotImplemented:
         return result
     other = _user_method(tracer, right, _reflected(name))
     if other is not None:
-        result = _call(other, left)
+        result = late_call(other, left)
         if result is not NotImplemented:
             return result
     return getattr(operator, name)(left, right)
@@ -189,7 +184,7 @@ def unpack(tracer: Tracer, value: Any, before: int | None, after: int | None) ->
             refuse("a list whose length only the run knows is unpacked into several displays")
         return open_functions.unpacked(tracer, value, before, after)
     method = _user_method(tracer, value, "__iter__")
-    return seen(tracer, value) if method is None else _call(method)
+    return seen(tracer, value) if method is None else late_call(method)
 
 
 def matched(tracer: Tracer, subject: Any, types_at: str) -> Any:
@@ -229,16 +224,17 @@ def truth(tracer: Tracer, value: Any) -> Any:
     """What Python makes of ``bool(value)`` where it decides a branch: an older container is guarded by its length."""
     if isinstance(value, CONTAINERS):
         tracer.check_untouched(value)
-        if tracer.stored_keys(value) is not None:
-            return tracer.snapshot(value)
-        if id(value) in tracer.dirty or is_open(value):
+        if tracer.is_unknown(value) or is_open(value):
             return tracer.python_call(bool, (value,), kind=bool, effect=True)
+        if tracer.stored_keys(value):
+            # Something is in it.
+            return True
         tracer.guard_length(value)
         return value
     if isinstance(value, ObjectVariable) and value.is_true:
         return True
     method = _user_method(tracer, value, "__bool__") or _user_method(tracer, value, "__len__")
-    return value if method is None else _call(method)
+    return value if method is None else late_call(method)
 
 
 def is_division_in_try(tracer: Tracer, name: str, left: Any, right: Any) -> bool:

@@ -17,6 +17,7 @@ from d2s.operators import access, native
 from d2s.operators.attempts import note_caught
 from d2s.operators.control_flow import SymbolicRange, Turns
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
+from d2s.operators.late_call import late_call
 from d2s.operators.open_functions import list_of
 from d2s.operators.open_items import is_open
 from d2s.operators.open_lists import Parts
@@ -25,12 +26,6 @@ from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
 from d2s.words import counted
-
-
-def _call(function: Any, *args: Any) -> Any:
-    from d2s.operators.calls import call
-
-    return call(function, *args)
 
 
 def iterable_of(tracer: Tracer, iterable: Any) -> Any:
@@ -53,7 +48,7 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
         )
     method = access.special(tracer, iterable, "__iter__")
     if method is not None:
-        return _call(method)
+        return late_call(method)
     getter = access.special(tracer, iterable, "__getitem__") if lookup(type(iterable), "__iter__") is ABSENT else None
     if getter is not None:
         return _items(getter)
@@ -61,7 +56,7 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
         if isinstance(iterable, np.ndarray):
             return [tracer.python_call(_element, (iterable, index), effect=True) for index in range(len(iterable))]
         if is_layer(iterable):
-            return _call(MethodType(lookup(type(iterable), "__iter__"), iterable))
+            return late_call(MethodType(lookup(type(iterable), "__iter__"), iterable))
         if isinstance(iterable, tuple | list | dict | set | frozenset | deque):
             return tracer.snapshot(iterable)
         return _guarded_parts(tracer, iterable)
@@ -72,7 +67,7 @@ def _items(getter: Callable[..., Any]) -> Iterator[Any]:
     """What an object that has only ``__getitem__`` gives, up to the first IndexError."""
     for index in itertools.count():
         try:
-            item = _call(getter, index)
+            item = late_call(getter, index)
         except IndexError:
             return
         yield item
@@ -140,11 +135,11 @@ class _Traced:
         self.enter, self.leave = enter, leave
 
     def __enter__(self) -> Any:
-        return _call(self.enter)
+        return late_call(self.enter)
 
     def __exit__(self, *details: Any) -> Any:
         note_caught(details[1])
-        return _call(self.leave, *details)
+        return late_call(self.leave, *details)
 
 
 def is_context_manager_maker(func: FunctionType) -> bool:

@@ -11,15 +11,10 @@ from typing import Any
 from d2s.core.interpreter import TensorBase
 from d2s.operators import access, native, policy
 from d2s.operators.guards import lookup
+from d2s.operators.late_call import late_call
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
 from d2s.transpiler.interface import format_value
-
-
-def _call(function: Any, *args: Any) -> Any:
-    from d2s.operators.calls import call
-
-    return call(function, *args)
 
 
 def users(tracer: Tracer, thing: Any, *names: str) -> Any:
@@ -43,7 +38,7 @@ def asking(*names: str, kind: type | None = None, otherwise: Callable[..., Any])
         method = users(tracer, args[0], *names) if args and not kwargs else None
         if method is None:
             return otherwise(tracer, *args, **kwargs)
-        result = _call(method, *args[1:])
+        result = late_call(method, *args[1:])
         if kind is not None and not isinstance(result, kind | ObjectVariable):
             raise TypeError(
                 f"{type(args[0]).__name__}.{next(_defined(tracer, args[0], names))[1]} returned non-{kind.__name__} "
@@ -103,7 +98,7 @@ def formatted(tracer: Tracer, value: Any, conversion: str | None, spec: Any) -> 
         value, conversion = (to_str if conversion == "s" else to_repr)(tracer, value), None
     method = users(tracer, value, "__format__") if conversion is None else None
     if method is not None:
-        return _call(method, spec)
+        return late_call(method, spec)
     if isinstance(spec, str) and not spec and conversion is None and users(tracer, value, "__str__", "__repr__"):
         return to_str(tracer, value)
     if native.tells_later(tracer, value) or isinstance(spec, TensorBase | ObjectVariable):
@@ -187,10 +182,12 @@ def comparison_key(tracer: Tracer, compare: Any) -> Any:
             self.value = value
 
         def __lt__(self, other: Key) -> bool:
-            return bool(native.truth(tracer, native.binary(tracer, "lt", _call(compare, self.value, other.value), 0)))
+            found = late_call(compare, self.value, other.value)
+            return bool(native.truth(tracer, native.binary(tracer, "lt", found, 0)))
 
         def __gt__(self, other: Key) -> bool:
-            return bool(native.truth(tracer, native.binary(tracer, "gt", _call(compare, self.value, other.value), 0)))
+            found = late_call(compare, self.value, other.value)
+            return bool(native.truth(tracer, native.binary(tracer, "gt", found, 0)))
 
     return Key
 

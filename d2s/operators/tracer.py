@@ -8,7 +8,6 @@ effects.  Decisions that Python needs are followed both ways (`recorder`).
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,7 @@ from d2s.operators.open_items import is_open
 from d2s.operators.run_time import checked_number, set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
-from d2s.operators.stored import Stored, as_whole
-from d2s.static.program import Block, Operator, Program, Value
+from d2s.static.program import Block, Program, Value
 from d2s.static.runtime import is_one_tensor
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -101,61 +99,20 @@ class Tracer(ContainerReader):
             self.hooks.extend(args)
         if name != "backward":
             return super().method_call(variable, name, *args)
-        self._walk("backward", lambda: self.emit(
-            "backward", (), (), {"call": (self.lower(variable), *map(self.lower, args))}, effect=True))
+        from d2s.operators.inner_walks import backward_from
+
+        backward_from(self, variable, args)
         return None
 
     def walk_from(self, function: Any, tensors: list[Any], **options: Any) -> ObjectVariable:
-        """Call `function` of d2s, which walks back from tensors, when the Program runs; what it gives."""
-        self.effects += 1
+        from d2s.operators.inner_walks import walk_from
 
-        def lowered(given: Any) -> Any:
-            if isinstance(given, list | tuple) and not is_open(given):
-                return [lowered(part) for part in given]
-            # Tensors of both modes.
-            return self.lower(self.symbol(given) if isinstance(given, TensorBase) else given)
-
-        def emit() -> Operator:
-            call = (function, lowered(tensors), {name: lowered(value) for name, value in options.items()})
-            return self.emit("walk", (), (self.new_value(function.__name__, None),), {"call": call}, effect=True)
-
-        return ObjectVariable(self, self._walk(f"{function.__name__}()", emit).outputs[0])
+        return walk_from(self, function, tensors, options)
 
     def gradients_of(self, function: Any, outputs: list[Any], inputs: list[Any], **options: Any) -> list[Any]:
-        """``function(outputs, inputs, **options)``, which is `grad`, when the Program runs: a tensor for each input."""
-        symbols = [self.symbol(tensor) for tensor in inputs]
-        found = self.walk_from(function, outputs, inputs=symbols, **options)
-        result: list[Any] = []
-        for position, symbol in enumerate(symbols):
-            part = self.python_call(operator.getitem, (found, position))
-            if options["allow_unused"]:
-                is_used = self.python_call(operator.is_not, (part, None), kind=bool)
-                if not self.decide(is_used):
-                    result.append(None)
-                    continue
-            gradient = self.taken(part, symbol.spec, not options["create_graph"])
-            if options["create_graph"]:
-                # Only the run knows whether it depends on anything.
-                self.may_stop.add(gradient.value)
-            result.append(gradient)
-        return result
+        from d2s.operators.inner_walks import gradients_of
 
-    def _walk(self, what: str, emit: Callable[[], Operator]) -> Operator:
-        """Emit a walk over the tape in the middle of the Program: it runs hooks, which may do anything."""
-        if self.in_loop:
-            raise UnsupportedSyntaxError(
-                f"{what} inside a loop whose turns are known only when the Program runs cannot become a graph",
-                user_location(), "Call it after the loop, or loop outside the static function.",
-                kind="U02",
-            )
-        from d2s.operators.hook_effects import Watch
-
-        self.lowering.refresh()
-        watch = Watch(self, self.hooks)
-        emitted = emit()
-        watch.finish()
-        self.anything_may_change()
-        return emitted
+        return gradients_of(self, function, outputs, inputs, options)
 
     def registration(self, variable: Variable, hook: Any) -> Value:
         self.hooks.append(hook)
@@ -531,28 +488,6 @@ class Tracer(ContainerReader):
                 )
         self.dirty.update(after[1])
         self.epoch = max(self.epoch, after[5].epoch)
-
-    def learn_writes(self, after: tuple[Any, ...]) -> bool:
-        """Before a loop whose body ends in state `after`: what it writes outside is read when the Program runs, in
-        the body and behind it.  True if there is anything new: then the body has to be traced again."""
-        # What a turn reads may have been changed by the one before.
-        self.epoch = max(self.epoch, after[5].epoch)
-        is_doubt_new = after[7].in_doubt and not self.layer_hooks.known.in_doubt
-        if is_doubt_new:
-            self.layer_hooks.doubt()
-        written = {key: entry[1] for key, entry in after[0].items() if self.pending.get(key) is not entry}
-        changed = {key: as_whole(entry) for key, entry in after[1].items() if self.dirty.get(key) is not entry}
-        new = {**changed, **written}
-        # Changed as wholes in a turn.
-        gone = [key for key in self.pending if key not in after[0]]
-        if not is_doubt_new and not gone and all(
-            key in self.dirty and key not in self.pending and not isinstance(self.dirty[key], Stored) for key in new
-        ):
-            return False
-        self.dirty.update(new)
-        for key in (*written, *gone):
-            self.pending.pop(key, None)
-        return True
 
 
 def current_tracer() -> Tracer | None:

@@ -56,6 +56,8 @@ class RuleReads:
                     yield operator, value, self._is_first_alone(operator, value)
 
     def _is_first_alone(self, operator: Operator, value: Value) -> bool:
+        if value not in operator.inputs[1:]:
+            return True
         read, _ = self.flags(operator)
         return not any(other is value and read[index] for index, other in enumerate(operator.inputs) if index)
 

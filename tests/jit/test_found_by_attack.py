@@ -179,3 +179,54 @@ def test_a_loop_tried_in_vain_before_a_decision():
     eager = seen_of(lambda function: function)
     assert len(eager) == 6
     assert seen_of(d2s.to_static) == eager
+
+
+def test_an_item_beside_a_stored_one_depends_on_no_others():
+    table, held = {"a": d2s.ones([1]), "n": 0}, [d2s.ones([1]), d2s.ones([1]), 0]
+
+    @d2s.jit.to_static
+    def f(x):
+        table["k"] = x
+        held[0] = x
+        return table["a"] * table["k"] + held[1] * held[-2], "k" in table, "z" in table, bool(table)
+
+    for number in range(4):
+        table["n"], held[2] = [number] * number, str(number)
+        assert f(d2s.full([1], 2.0 + number))[0].tolist() == [3.0 + number]
+    assert f.program_cache.traces <= 2
+    table["a"] = d2s.full([1], 5.0)
+    assert f(d2s.full([1], 2.0))[0].tolist() == [11.0]
+
+
+@both_modes
+def test_a_place_that_a_loop_writes_first_is_not_asked_for_before(convert):
+    asked = []
+
+    class Outer:
+        def __getattr__(self, name):
+            asked.append(name)
+            raise AttributeError(name)
+
+    outer = Outer()
+
+    def f(x, n):
+        while n > 0:
+            outer.last = x * n
+            n = n - 1
+        return x
+
+    convert(f)(d2s.ones([1]), d2s.to_tensor(2))
+    assert asked == []
+    assert outer.last.tolist() == [1.0]
+
+
+@both_modes
+def test_an_index_before_the_beginning_of_a_list_with_stored_items(convert):
+    held = [d2s.ones([1]), d2s.zeros([1])]
+
+    def f(x):
+        held[0] = x
+        return held[-3]
+
+    with pytest.raises(IndexError):
+        convert(f)(d2s.ones([1]))

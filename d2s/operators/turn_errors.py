@@ -1,34 +1,46 @@
-"""What the exceptions of a loop say of values that its turns have made: the loop carries these to its end."""
+"""The exceptions with which the turns of a loop end it, and what they say of values that the turns have made."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import CellType
+from types import CellType, TracebackType
 from typing import Any
 
 from d2s.operators.control_flow import bound
 from d2s.operators.symbols import is_symbol
+from d2s.operators.tracer import Tracer
 
 
-class Said:
-    """Variables for the symbols among the arguments and attributes of exceptions, by the number of the exception."""
+class TurnErrors:
+    """The exceptions of one loop, numbered from 1.
+
+    Variables hold the symbols among their arguments and attributes: the loop carries them to its end.
+    """
 
     def __init__(self) -> None:
-        self._cells: dict[tuple[int, Any], CellType] = {}
+        self._errors: list[tuple[BaseException, TracebackType | None]] = []
+        self._cells: dict[tuple[int, int | str], CellType] = {}
         self._new: list[CellType] = []
+
+    def forget(self) -> None:
+        """The turn is traced anew; the variables stay."""
+        self._errors.clear()
 
     def cells(self) -> list[CellType]:
         """The variables."""
         return list(self._cells.values())
 
-    def note(self, number: int, error: BaseException) -> None:
-        """A turn ends with this exception."""
+    def note(self, error: BaseException) -> int:
+        """A turn ends with this exception; its number."""
+        self._errors.append((error, error.__traceback__))
+        number = len(self._errors)
         for where, part in _symbols_in(error):
             cell = self._cells.get((number, where))
             if cell is None:
                 cell = self._cells[number, where] = CellType()
                 self._new.append(cell)
             cell.cell_contents = part
+        return number
 
     def settle(self) -> bool:
         """Make new variables ones that are unbound before the loop; True if there are any."""
@@ -37,7 +49,16 @@ class Said:
             del cell.cell_contents
         return bool(news)
 
-    def tell(self, number: int, error: BaseException) -> None:
+    def raise_chosen(self, tracer: Tracer, code: Any) -> None:
+        """Raise the exception with the number `code`, if any, behind the loop: here it can be caught as in Python."""
+        for number, (error, trace) in enumerate(self._errors, 1):
+            answer = code == number
+            if tracer.decide(answer) if is_symbol(answer) else answer:
+                self._tell(number, error)
+                # Raised on several paths: from the user's line each time.
+                raise error.with_traceback(trace)
+
+    def _tell(self, number: int, error: BaseException) -> None:
         """Let an exception say what the variables hold behind the loop."""
         args = list(error.args)
         for (own, where), cell in self._cells.items():
