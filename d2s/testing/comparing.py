@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -202,7 +202,7 @@ def _hooks(eager: list[HookCall], static: list[HookCall], tolerance: Tolerance) 
             return
         if _are_exchanged(one, other, eager, static):
             ours_in_order, theirs_in_order = (
-                ", ".join(f"{call.name}, column {call.column}" for call in calls) for calls in (eager, static))
+                ", ".join(map(_with_what_tells, calls)) for calls in (eager, static))
             yield Difference(
                 "hooks", f"hook call {number}: the hooks that were called, in their order",
                 ours_in_order, theirs_in_order, place=one.place)
@@ -220,9 +220,14 @@ def _hooks(eager: list[HookCall], static: list[HookCall], tolerance: Tolerance) 
 
 
 def _are_exchanged(one: HookCall, other: HookCall, eager: list[HookCall], static: list[HookCall]) -> bool:
-    """True if two calls of one name are of different functions, which stand on one line and both modes call."""
-    return one.code != other.code and any(call.code == other.code for call in eager) and any(
-        call.code == one.code for call in static)
+    """True if two calls of one name are of different functions, and both modes call both."""
+    return one.function != other.function and any(call.function == other.function for call in eager) and any(
+        call.function == one.function for call in static)
+
+
+def _with_what_tells(call: HookCall) -> str:
+    """A hook by its name, the column of its text, and what it was made with."""
+    return f"{call.name}, " + (f"with {', '.join(call.captured)}" if call.captured else f"column {call.column}")
 
 
 def _who(call: HookCall) -> str:
@@ -233,13 +238,24 @@ def _who(call: HookCall) -> str:
 def _odd_one(eager: list[HookCall], static: list[HookCall], first: HookCall) -> HookCall:
     """The call to point to: one that the other mode does not make as often, else the first that differs."""
     for ours, theirs in ((eager, static), (static, eager)):
-        counts = [call.name for call in theirs]
-        for call in ours:
-            if call.name in counts:
-                counts.remove(call.name)
-            else:
-                return call
+        odd = _without(ours, theirs, lambda call: call.name)
+        if odd:
+            # Of several with this name: the one that was registered elsewhere, or made with something else.
+            of_name = [call for call in ours if call.name == odd[0].name]
+            return next(iter(_without(of_name, theirs, lambda call: (str(call.registered), call.captured))), odd[0])
     return first
+
+
+def _without(calls: list[HookCall], others: list[HookCall], key: Callable[[HookCall], Any]) -> list[HookCall]:
+    """The calls that are left when each of the others has taken one with its key away."""
+    keys = [key(call) for call in others]
+    left = []
+    for call in calls:
+        if key(call) in keys:
+            keys.remove(key(call))
+        else:
+            left.append(call)
+    return left
 
 
 def _texts(

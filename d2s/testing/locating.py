@@ -255,7 +255,7 @@ def writes_to(look: Callable[[], Any], found: list[tuple[Location, Any]]) -> Ite
 
         return follow
 
-    with _traced(called):
+    with traced(called):
         yield
 
 
@@ -271,12 +271,12 @@ def returns_of(code: Any, found: list[Location]) -> Iterator[None]:
             found.append(Location(frame.f_code.co_filename, frame.f_lineno))
         return follow
 
-    with _traced(called):
+    with traced(called):
         yield
 
 
 @contextmanager
-def _traced(called: Callable[[FrameType, str, Any], Any]) -> Iterator[None]:
+def traced(called: Callable[[FrameType, str, Any], Any]) -> Iterator[None]:
     before = sys.gettrace()
     sys.settrace(called)
     try:

@@ -19,6 +19,7 @@ from d2s.testing.comparing import Difference, Tolerance, array_text, differences
 from d2s.testing.failures import Failure
 from d2s.testing.locating import Parting, Record, first_parting, returns_of, writes_to
 from d2s.testing.modes import static_mode
+from d2s.testing.names import Names, Naming, first_naming, names_of
 from d2s.testing.observing import Observation, Seen, observe, state_of
 from d2s.testing.reach import Reach, Snapshot
 from d2s.watching.hooks import HookCall
@@ -173,7 +174,7 @@ class _Comparison:
         if first.sort == "hooks" and first.place is None and (parting is None or parting.backward):
             # A wrong result has wrong gradients behind it.
             first = next((difference for difference in found if difference.sort == "output"), first)
-        location = self._line_at_fault(call, found, first, parting, hooks)
+        naming, location = self._line_at_fault(call, found, first, parting, hooks)
         begin = (f"{self._name()} cannot be compiled" if first.is_refusal else
                  f"eager and static mode differ in call {call} of {calls} of {self._name()}")
         lines = [begin, "", first.what]
@@ -183,7 +184,7 @@ class _Comparison:
         lines += [f"  {first.detail}"] if first.detail else []
         lines += self._where_defined(first)
         if not first.is_refusal:
-            lines += ["", *_about_parting(parting)]
+            lines += ["", *_about(parting, naming)]
         if len(found) > 1:
             lines += ["", "also different: " + "; ".join(dict.fromkeys(difference.what for difference in found[1:7]))
                       + (f" and {len(found) - 7} more" if len(found) > 7 else "")]
@@ -195,24 +196,42 @@ class _Comparison:
     def _line_at_fault(
         self, call: int, found: list[Difference], first: Difference, parting: Parting | None,
         hooks: list[list[HookCall]],
+    ) -> tuple[Naming | None, Location | None]:
+        """The user's line to look at first, and what it gives to a name, if that is why."""
+        location = self._line_that_differs(call, found, first, parting)
+        if first.is_refusal:
+            return None, location or self._definition()
+        eager, static = Names(self._code()), Names(self._code())
+        for mode, names in ((self.eager, eager), (self.static, static)):
+            self.run(mode, call, lambda names=names: names_of(names))  # type: ignore[misc]
+        naming = first_naming(eager, static)
+        last = None if location is None else eager.turn_of(location)
+        if naming is not None and (last is None or naming.turn <= last):
+            return naming, naming.location
+        return None, location or self._line_after_which(first, parting, hooks) or self._definition()
+
+    def _line_that_differs(
+        self, call: int, found: list[Difference], first: Difference, parting: Parting | None,
     ) -> Location | None:
-        """The user's line to look at first."""
+        """The line of an operator that gives something else, of an effect, or of a write."""
         if parting is not None and not parting.is_late and not parting.is_guess and not first.is_refusal:
             # What comes later is wrong because of it.
             stale = next((known for known in found if known.sort == "state" and _has_read(parting, known)), None)
             return (None if stale is None else self._writer(call, stale)) or parting.location
-        location = first.place
-        if location is None and first.sort == "state":
-            location = self._writer(call, first)
-        if location is None and first.sort == "output" and (
-                parting is None or (parting.backward and not first.has_same_values)):
+        return self._writer(call, first) if first.place is None and first.sort == "state" else first.place
+
+    def _line_after_which(
+        self, first: Difference, parting: Parting | None, hooks: list[list[HookCall]]
+    ) -> Location | None:
+        """If all operators, effects and names are right: the line of what is done with them."""
+        if first.sort == "output" and (parting is None or (parting.backward and not first.has_same_values)):
             # Every operator before it is right.
             location = self._return()
-        if location is None and parting is not None:
-            location = self._hook_before(parting, hooks) or parting.location
-        if location is None and first.sort == "gradient":
-            location = self._first_use(first.path)
-        return location or self._definition()
+            if location is not None:
+                return location
+        if parting is not None:
+            return self._hook_before(parting, hooks) or parting.location
+        return self._first_use(first.path) if first.sort == "gradient" else None
 
     def _hook_before(self, parting: Parting, hooks: list[list[HookCall]]) -> Location | None:
         """Where the hook was registered that, in one mode only, has made what the operator read."""
@@ -312,7 +331,11 @@ def _has_read(parting: Parting, state: Difference) -> bool:
     return state.eager in eager and state.static in static
 
 
-def _about_parting(parting: Parting | None) -> list[str]:
+def _about(parting: Parting | None, naming: Naming | None) -> list[str]:
+    if naming is not None:
+        about = [f"first name with another value: {naming.name}, by {naming.location}",
+                 f"  eager:  {naming.eager}", f"  static: {naming.static}"]
+        return about if parting is None else [*about, *_about(parting, None)]
     if parting is None:
         return ["every operator gives the same in both modes: look at effects, hooks and what is not an operator"]
     where = f"the gradient of {parting.location}" if parting.backward else f"{parting.location}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import CodeType
+from functools import partial
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,9 @@ class HookCall:
         The gradient before and after; `result` is None too if the hook gave None.
     code : code object or None
         Of the function: two hooks of one line have the same name.
+    captured : tuple of str
+        What the function has been made with, as far as it is numbers and texts: ``"factor=2"``.  Two hooks that one
+        function has made have the same code.
     """
 
     name: str
@@ -39,6 +43,12 @@ class HookCall:
     given: np.ndarray[Any, Any] | None
     result: np.ndarray[Any, Any] | None
     code: CodeType | None = None
+    captured: tuple[str, ...] = ()
+
+    @property
+    def function(self) -> tuple[CodeType | None, tuple[str, ...]]:
+        """What tells it from other hooks of its name."""
+        return self.code, self.captured
 
     @property
     def column(self) -> int | None:
@@ -67,7 +77,7 @@ def watched_hooks(note: Callable[[HookCall], None], apply: bool = True) -> Itera
         code = getattr(hook, "__code__", None)
         defined = None if code is None else Location(code.co_filename, code.co_firstlineno)
         place = registered.get(id(hook), (None, None))[1]
-        note(HookCall(name_of(hook), defined, place, given, after, code))
+        note(HookCall(name_of(hook), defined, place, given, after, code, tuple(_captured(hook))))
         return result if apply else None
 
     before = watching.registers, watching.calls
@@ -76,3 +86,28 @@ def watched_hooks(note: Callable[[HookCall], None], apply: bool = True) -> Itera
         yield
     finally:
         watching.registers, watching.calls = before
+
+
+def _captured(hook: Any) -> Iterator[str]:
+    """Numbers and texts in the closure, the defaults, the arguments or the attributes of a hook."""
+    if isinstance(hook, partial):
+        yield from _plain([*enumerate(hook.args), *hook.keywords.items()])
+        yield from _captured(hook.func)
+    elif isinstance(hook, MethodType):
+        yield from _plain(getattr(hook.__self__, "__dict__", {}).items())
+    elif isinstance(hook, FunctionType):
+        for name, cell in zip(hook.__code__.co_freevars, hook.__closure__ or (), strict=True):
+            try:
+                yield from _plain([(name, cell.cell_contents)])
+            except ValueError:
+                # Not bound yet.
+                continue
+        yield from _plain([*enumerate(hook.__defaults__ or ()), *(hook.__kwdefaults__ or {}).items()])
+    else:
+        yield from _plain(getattr(hook, "__dict__", {}).items())
+
+
+def _plain(named: Iterable[tuple[Any, Any]]) -> Iterator[str]:
+    for name, value in named:
+        if type(value) in (bool, int, float, complex, str, bytes, type(None)):
+            yield f"{name}={value!r}"

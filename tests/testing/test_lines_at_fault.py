@@ -129,9 +129,172 @@ def print_beside_constants(x):
     return y
 
 
+def detach_in_static_mode(x):
+    y = x * 2
+    z = y.detach() if now.static else y  # FAULT
+    w = z * 3
+    return w + y
+
+
+def detach_in_eager_mode(x):
+    y = x * 2
+    z = y if now.static else y.detach()  # FAULT
+    w = z * 3
+    return w + y
+
+
+def detach_of_the_result_in_eager_mode(x):
+    y = x * 2
+    z = y if now.static else y.detach()  # FAULT
+    return z
+
+
+def detach_of_the_result_in_static_mode(x):
+    y = x * 2
+    z = y.detach() if now.static else y  # FAULT
+    return z
+
+
+def detach_of_an_argument_in_static_mode(x):
+    y = x.detach() if now.static else x  # FAULT
+    z = y * 3
+    return z.sum()
+
+
+def detach_of_an_argument_in_eager_mode(x):
+    y = x if now.static else x.detach()  # FAULT
+    z = y * 3
+    return z.sum()
+
+
+def detach_in_a_branch_in_static_mode(x):
+    y = x * 2
+    if now.static:
+        y = y.detach()  # FAULT
+    z = y * 3
+    w = z + 1
+    return w
+
+
+def detach_in_a_branch_in_eager_mode(x):
+    y = x * 2
+    if not now.static:
+        y = y.detach()  # FAULT
+    z = y * 3
+    w = z + 1
+    return w + x
+
+
+def stop_gradient_in_eager_mode(x):
+    y = x * 2
+    if not now.static:
+        y.stop_gradient = True  # FAULT
+    z = y * 3
+    w = z + 1
+    return w + x
+
+
+def no_grad_in_eager_mode(x):
+    y = x * 2
+    if not now.static:
+        with d2s.no_grad():
+            z = y * 3  # FAULT
+    else:
+        z = y * 3
+    w = z + 1
+    return w + x
+
+
+def number_returned(x):
+    y = x * 2
+    n = 3 if now.static else 4  # FAULT
+    z = y + 1
+    return z, n
+
+
+def number_behind_a_number(x):
+    y = x * 2
+    n = 3 if now.static else 4  # FAULT
+    m = n + 1
+    z = y * m
+    w = z + 1
+    return w
+
+
+def number_of_a_branch(x):
+    y = x * 2
+    n = 3.0
+    if now.static:
+        n = 4.0  # FAULT
+    z = y * n
+    w = z + 1
+    return w
+
+
+def number_of_a_tensor(x):
+    y = x * 2
+    n = y.sum().item() + (1 if now.static else 0)  # FAULT
+    m = n * 2
+    z = y + 1
+    return z, m
+
+
+def number_in_a_list(x):
+    y = x * 2
+    items = [1, 2, 3]
+    items.append(5 if now.static else 4)  # FAULT
+    m = sum(items)
+    z = y * m
+    return z
+
+
+def number_added_in_eager_mode(x):
+    n = x.shape[0]
+    if not now.static:
+        n += 1  # FAULT
+    y = x * 2
+    z = y + n
+    return z
+
+
+def axis_that_is_a_number(x):
+    n = x.reshape([1, 2])
+    k = 1 if now.static else 0  # FAULT
+    y = n * 2
+    z = d2s.sum(y, axis=k)
+    return z * 2
+
+
+def number_of_a_helper(x):
+    def scale(k):
+        return k + (1 if now.static else 2)  # FAULT
+
+    y = x * 2
+    n = scale(3)
+    return y * n
+
+
 WORDS = {
+    detach_in_static_mode: ["a float32 tensor that requires no gradient"],
+    detach_in_eager_mode: ["a float32 tensor that requires no gradient"],
+    detach_of_the_result_in_eager_mode: ["a float32 tensor that requires no gradient"],
+    detach_of_the_result_in_static_mode: ["a float32 tensor that requires no gradient"],
+    detach_of_an_argument_in_static_mode: ["a float32 tensor that requires no gradient"],
+    detach_of_an_argument_in_eager_mode: ["a float32 tensor that requires no gradient"],
+    detach_in_a_branch_in_static_mode: ["a float32 tensor that requires no gradient"],
+    detach_in_a_branch_in_eager_mode: ["a float32 tensor that requires no gradient"],
+    stop_gradient_in_eager_mode: ["a float32 tensor that requires no gradient"],
+    no_grad_in_eager_mode: ["part: multiply", "it ran in eager mode only"],
+    number_returned: ["first name with another value"],
+    number_behind_a_number: ["first name with another value"],
+    number_of_a_branch: ["first name with another value"],
+    number_of_a_tensor: ["first name with another value: n", "eager:  6.0", "static: 7.0"],
+    number_in_a_list: ["first name with another value: items", "static: list of 1, 2, 3, 5"],
+    number_added_in_eager_mode: ["first name with another value"],
+    axis_that_is_a_number: ["first name with another value"],
+    number_of_a_helper: ["first name with another value: the result"],
     hook_beside_an_unused_result: ["hook call 1", "part: add"],
-    number_beside_an_unused_result: ["the output[1]", "every operator gives the same"],
+    number_beside_an_unused_result: ["the output[1]", "first name with another value: the result"],
     print_beside_constants: ["printed line 1", "every operator gives the same"],
     cast_in_static_mode: ["(float32, shape [2])", "(float64, shape [2])", "part: cast", "it ran in static mode only"],
     cast_in_eager_mode: ["part: cast", "it ran in eager mode only"],

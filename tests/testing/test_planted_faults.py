@@ -247,6 +247,60 @@ def test_swapped_hooks_of_one_line_that_give_the_same(monkeypatch: pytest.Monkey
     assert raised.value.difference.eager != raised.value.difference.static
 
 
+def noting(word):
+    return lambda g: LOG.append((word, g.sum().item()))
+
+
+def two_hooks_of_one_function(x):
+    y = x * 2
+    y.register_hook(noting("one")); y.register_hook(noting("two"))  # noqa: E702
+    return y * y
+
+
+def test_swapped_hooks_that_one_function_has_made_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = d2s.to_tensor([1.0, 2.0], stop_gradient=False)
+    assert_same_in_both_modes(two_hooks_of_one_function, x)
+    run = HookList.run
+
+    def swapped(self: HookList, *args: Any, **kwargs: Any) -> Any:
+        if function._enabled:
+            self.hooks = type(self.hooks)(reversed(self.hooks.items()))
+        return run(self, *args, **kwargs)
+
+    monkeypatch.setattr(HookList, "run", swapped)
+    with pytest.raises(ModesDiffer, match="hook call 1: the hooks that were called, in their order") as raised:
+        assert_same_in_both_modes(two_hooks_of_one_function, x)
+    found = raised.value
+    assert found.location is not None
+    assert found.location.line == two_hooks_of_one_function.__code__.co_firstlineno + 2
+    assert found.difference.eager.index("word='one'") < found.difference.eager.index("word='two'")
+    assert found.difference.static.index("word='two'") < found.difference.static.index("word='one'")
+
+
+def hooks_of_one_function_on_two_lines(x):
+    y = x * 2
+    y.register_hook(noting("same"))  # DROPPED
+    y.register_hook(noting("same"))
+    return y * y
+
+
+def test_of_two_equal_hooks_the_dropped_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = d2s.to_tensor([1.0, 2.0], stop_gradient=False)
+    register = runtime.RUNTIME["register_hook"]
+    registered: list[Any] = []
+
+    @as_part_of_d2s
+    def planted(point: Any, hook: Any) -> Any:
+        registered.append(hook)
+        return register(point, hook) if len(registered) % 2 == 0 else None
+
+    monkeypatch.setitem(runtime.RUNTIME, "register_hook", planted)
+    with pytest.raises(ModesDiffer) as raised:
+        assert_same_in_both_modes(hooks_of_one_function_on_two_lines, x)
+    assert raised.value.location is not None
+    assert raised.value.location.line == hooks_of_one_function_on_two_lines.__code__.co_firstlineno + 2
+
+
 def test_a_stale_constant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs that do not notice that a global has changed."""
 
