@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import d2s
 from d2s.cli import commands
-from d2s.cli.mistakes import FAILED, STATUSES, Mistake
+from d2s.cli.mistakes import FAILED, STOPPED, Mistake, statuses
 from d2s.cli.targets import NEXT, in_words
 from d2s.playground.server import DEFAULT_SECONDS
 
@@ -47,14 +47,15 @@ def _parser() -> argparse.ArgumentParser:
     everything = [example for examples in _EXAMPLES.values() for example in examples[:1]]
     parser = argparse.ArgumentParser(
         "d2s", description="Look at functions in static mode, and compare both modes.",
-        epilog=_examples(everything) + "\n" + STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter)
+        epilog=_examples(everything) + "\n" + statuses(None), formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"d2s {d2s.__version__}")
     commands_of = parser.add_subparsers(dest="command", required=True, metavar="command")
 
     def add(name: str, text: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
         found = commands_of.add_parser(
             name, help=text, description=text[0].upper() + text[1:] + ".",
-            epilog=_examples(_EXAMPLES[name]) + "\n" + STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter)
+            epilog=_examples(_EXAMPLES[name]) + "\n" + statuses(name),
+            formatter_class=argparse.RawDescriptionHelpFormatter)
         found.set_defaults(run=run)
         found.add_argument("--traceback", action="store_true", help="show the whole traceback of an error")
         return found
@@ -64,7 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--html", action="store_true", help="as a page")
     show.add_argument("-o", "--output", metavar="FILE", help="write there in place of the terminal")
     show.add_argument("--width", type=_count, help="columns of the text; by default those of the terminal")
-    show.add_argument("--color", choices=["auto", "always", "never"], default="auto")
+    show.add_argument("--color", choices=["auto", "always", "never"], default="auto",
+                      help="colours; auto: on a terminal, if NO_COLOR is not set")
 
     hooks = add("hooks", "each registration of a hook: line, tensor, where it was moved or why not", commands.hooks)
     hooks.add_argument("target", help=_TARGET)
@@ -146,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        return 130
+        return STOPPED
     except (Exception, SystemExit) as error:
         # The program's own exit status would be taken for one of these.
         if options.traceback:
