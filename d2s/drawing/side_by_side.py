@@ -41,6 +41,8 @@ class Row:
 
 _SIGNS = {"same": " ", "changed": "~", "removed": "-", "added": "+", "hook left": "<", "hook placed": ">",
           "hook kept": "*"}
+_MEANINGS = {"changed": "converted", "removed": "left out", "added": "made by d2s", "hook left": "a hook stood here",
+             "hook placed": "it is placed here", "hook kept": "a hook that stays"}
 
 
 @dataclass(frozen=True)
@@ -71,15 +73,28 @@ class SideBySide:
         notes = [row for row in self.rows if row.note]
         if notes:
             lines += ["", *(f"{row.left_number or row.right_number:>4}  {row.note}" for row in notes)]
+        if self._marks():
+            lines += ["", "   ".join(f"{_SIGNS[mark]} {_MEANINGS[mark]}" for mark in self._marks())]
         return "\n".join(lines) + "\n"
+
+    def _marks(self) -> list[str]:
+        """The marks that a reader sees."""
+        used = {mark for row in self.rows for number, mark in (
+            (row.left_number, row.left_mark), (row.right_number, row.right_mark)) if number is not None}
+        return [mark for mark in _MEANINGS if mark in used]
 
     def table(self) -> str:
         """A ``<table>`` with its own style, to stand in a page."""
         body = "\n".join(map(_html_row, self.rows))
+        key = "".join(
+            f'<span><i style="background:{theme.MARKS[mark][0]};border-color:{theme.MARKS[mark][1]}"></i>'
+            f"{escape(_MEANINGS[mark])}</span>"
+            for mark in self._marks()
+        )
         return (
             f'<div class="d2s-code"><style>{_STYLE}</style><table><colgroup>{_COLUMNS}</colgroup>'
             f'<thead><tr><th colspan="2">{escape(self.left_title)}'
-            f'</th><th colspan="2">{escape(self.right_title)}</th></tr></thead>\n<tbody>{body}</tbody></table></div>'
+            f'</th><th colspan="2">{escape(self.right_title)}</th></tr></thead>\n<tbody>{body}</tbody></table><p>{key}</p></div>'
         )
 
     _repr_html_ = table
@@ -121,6 +136,10 @@ _STYLE = f"""
   border-left: 3px solid transparent; }}
 .d2s-code em {{ display: block; white-space: normal; font-style: normal; color: #6b7280; font-size: 11px;
   padding: 0 0 3px 18px; }}
+.d2s-code p {{ margin: 8px 0 0; }}
+.d2s-code span {{ display: inline-block; margin: 0 12px 4px 0; font-size: 12px; }}
+.d2s-code i {{ display: inline-block; width: 11px; height: 11px; margin-right: 5px; border: 1px solid;
+  border-radius: 3px; vertical-align: -1px; }}
 """
 
 
