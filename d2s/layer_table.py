@@ -11,6 +11,7 @@ from d2s.core.spec import as_dtype, default_dtype
 from d2s.drawing.table import table
 from d2s.eager.tensor import Tensor
 from d2s.errors import ArgumentError, DTypeError
+from d2s.jit.function import static_mode
 from d2s.nn.layer import Layer
 
 
@@ -18,7 +19,7 @@ def summary(net: Layer, input_size: Any = None, dtypes: Any = None, input: Any =
     """
     Print a table of all layers: what each gives, and how many parameters it has.
 
-    The layer is called once, on zeros, in evaluation mode and without gradients; afterwards it is as before.
+    The layer is called once, on zeros, in evaluation mode and eagerly, static Layers too; afterwards it is as before.
 
     Parameters
     ----------
@@ -94,8 +95,9 @@ def _shapes_of(layer: Layer, inputs: list[Any]) -> dict[int, str]:
     handles = [part.register_forward_post_hook(note) for part in parts]
     try:
         layer.eval()
-        # Not under no_grad: a forward may register hooks.
-        layer(*inputs)
+        # In eager mode, which knows all shapes.  Not under no_grad: a forward may register hooks.
+        with static_mode(False):
+            layer(*inputs)
     finally:
         for handle in handles:
             handle.remove()

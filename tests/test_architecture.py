@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "metric": LOW | {"eager"},
     "watching": LOW | {"eager", "static"},
     "profiler": FOUNDATION | {"watching", "drawing"},
-    "layer_table": LOW | {"eager", "autograd", "nn", "drawing"},
+    "layer_table": LOW | {"eager", "nn", "jit", "drawing"},
     "jit": LOW | {"transpiler", "operators", "static", "eager", "nn", "drawing"},
     "distributed": LOW | {"nn", "autograd", "io"},
     "onnx": LOW | {"static", "jit"},

@@ -94,7 +94,8 @@ class SideBySide:
         return (
             f'<div class="d2s-code"><style>{_STYLE}</style><table><colgroup>{_COLUMNS}</colgroup>'
             f'<thead><tr><th colspan="2">{escape(self.left_title)}'
-            f'</th><th colspan="2">{escape(self.right_title)}</th></tr></thead>\n<tbody>{body}</tbody></table><p>{key}</p></div>'
+            f'</th><th colspan="2">{escape(self.right_title)}</th></tr></thead>\n<tbody>{body}</tbody></table>'
+            f'<p>{key}</p></div>'
         )
 
     _repr_html_ = table

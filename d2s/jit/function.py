@@ -9,7 +9,8 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -53,6 +54,17 @@ def enable_to_static(enable: bool) -> None:
     """Switch static mode on or off for the whole process; off, converted functions run eagerly."""
     global _enabled
     _enabled = bool(enable)
+
+
+@contextmanager
+def static_mode(is_on: bool) -> Iterator[None]:
+    """Static functions run as Programs inside, or eagerly; afterwards as before."""
+    before = _enabled
+    enable_to_static(is_on)
+    try:
+        yield
+    finally:
+        enable_to_static(before)
 
 
 class StaticFunction:

@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from d2s.errors import ArgumentError
-from d2s.jit import function
-from d2s.jit.function import enable_to_static
-
-
-@contextmanager
-def static_mode(is_on: bool) -> Iterator[None]:
-    """Static functions run as Programs inside, or eagerly; afterwards as before."""
-    before = function._enabled
-    enable_to_static(is_on)
-    try:
-        yield
-    finally:
-        enable_to_static(before)
+from d2s.jit.function import static_mode
 
 
 def both_modes(test: Callable[..., Any]) -> Callable[..., None]:

@@ -54,7 +54,7 @@ def d2s_mode(request: pytest.FixtureRequest) -> Iterator[str]:
     mode = getattr(request, "param", None)
     if mode is None:
         raise pytest.UsageError("the fixture d2s_mode needs the marker @pytest.mark.both_modes")
-    from d2s.testing.modes import static_mode
+    from d2s.jit.function import static_mode
 
     with static_mode(mode == "static"):
         yield mode

@@ -13,12 +13,12 @@ from d2s.eager.tensor import Tensor
 from d2s.errors import Location
 from d2s.jit import StaticFunction, to_static
 from d2s.jit.cache import ProgramCache
+from d2s.jit.function import static_mode
 from d2s.nn.layer import Layer
 from d2s.testing.arguments import Arguments
 from d2s.testing.comparing import Difference, Tolerance, array_text, differences, need_number, shown
 from d2s.testing.failures import Failure
 from d2s.testing.locating import Parting, Record, first_parting, returns_of, writes_to
-from d2s.testing.modes import static_mode
 from d2s.testing.names import Names, Naming, first_naming, names_of
 from d2s.testing.observing import Observation, Seen, observe, state_of
 from d2s.testing.reach import Reach, Snapshot

@@ -42,6 +42,19 @@ def test_table(capsys):
     assert not any(layer._forward_post_hooks for layer in net.sublayers(include_self=True))
 
 
+def test_of_a_static_layer_it_is_the_same(capsys):
+    net = Net()
+    d2s.summary(net, (3, 4))
+    eager = capsys.readouterr().out
+    static = d2s.jit.to_static(net)
+    static(d2s.zeros([2, 4]))
+    programs = len(static.forward.program_cache)
+    d2s.summary(static, (3, 4))
+    assert capsys.readouterr().out == eager
+    assert "float32[3, 8]" in eager
+    assert len(static.forward.program_cache) == programs
+
+
 @pytest.mark.parametrize("spec", [(None, 4), [3, 4], [(3, 4)], [InputSpec([-1, 4])]])
 def test_forms_of_the_spec(spec, capsys):
     d2s.summary(Net(), spec)
