@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,6 +175,14 @@ class InteriorNode:
     def output_leads_on(self, index: int, walk: Walk) -> bool:
         """The same for the gradient of one output, of a node that leads on."""
         return True
+
+    def shows_order(self) -> bool:
+        """True if hooks that run here may see which leaves are finished."""
+        return self.hooks is not None
+
+    def edges_below(self, outputs: Iterable[int]) -> frozenset[int]:
+        """Numbers of the edges that get a gradient if these outputs do."""
+        return frozenset(range(len(self.edges)))
 
     def show_retained(self, index: int, node: InteriorNode, at: int) -> None:
         """Let output `at` of `node`, a version written over output `index` of this one, show what is retained here."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,8 @@ class Walk:
     needs_all = True
     # Set if a call that was found as one node has become several.
     begins_anew = False
+    # Of a call that hands gradients to only some of its edges: the numbers of those.
+    used_edges: Mapping[InteriorNode, frozenset[int]] = {}
 
     def __init__(
         self,
@@ -160,11 +162,51 @@ class Walk:
                     seen.add(node)
                     stack.append(node)
         nodes = sorted(seen, key=_age)
+        has_calls = len(nodes) > 1 and any(node.may_unfold for node in nodes)
+        if has_calls and not self.begins_anew and self._shows_order(nodes):
+            nodes = self._reached(nodes, roots)
         if self.captured is not None:
             for interior in nodes:
                 if interior.leads_on(self):
                     self._useful.add(interior)
         return nodes
+
+    def _shows_order(self, nodes: Sequence[InteriorNode]) -> bool:
+        """True if somebody may see which leaf is finished when."""
+        return any(node.shows_order() for node in nodes) or any(
+            leaf.hooks is not None or leaf.reduce_hooks is not None for leaf in self._leaf_counts)
+
+    def _reached(self, nodes: Sequence[InteriorNode], roots: Sequence[Edge]) -> list[InteriorNode]:
+        """Those of `nodes` to which a gradient comes, if every call is the many ops that it stands for.
+
+        An op that is reached sends a gradient to all of its edges, a call of a compiled function only to those that
+        lie below the outputs reached.  Leaves are counted anew.
+        """
+        counts: dict[LeafNode, int] = {}
+        outputs: dict[InteriorNode, set[int]] = {}
+        used: dict[InteriorNode, frozenset[int]] = {}
+
+        def reach(edge: Edge) -> None:
+            node, index = edge
+            if type(node) is LeafNode:
+                counts[node] = counts.get(node, 0) + 1
+            else:
+                outputs.setdefault(node, set()).add(index)  # type: ignore[arg-type]
+
+        for edge in roots:
+            reach(edge)
+        for node in reversed(nodes):
+            if node not in outputs:
+                continue
+            edges = node.edges
+            if node.may_unfold:
+                used[node] = chosen = node.edges_below(outputs[node])
+                edges = [edges[number] for number in chosen]
+            for target in edges:
+                if target is not None and target not in self.blocked:
+                    reach(target)
+        self._leaf_counts, self.used_edges = counts, used
+        return [node for node in nodes if node in outputs]
 
     def needs(self, edge: Edge) -> bool:
         """True if a gradient sent to `edge` is of use to this walk."""
@@ -199,22 +241,19 @@ class Walk:
         return total
 
     def arrived(self, leaf: LeafNode) -> None:
-        """Say that one of the expected contributions to `leaf` is in, or will not come; the last one finishes it.
-
-        A leaf that no edge leads to (one made inside a compiled function) expects a single one.
-        """
-        self._leaf_counts[leaf] = count = self._leaf_counts.get(leaf, 1) - 1
+        """Say that one of the expected contributions to `leaf` is in, or will not come; the last one finishes it."""
+        self._leaf_counts[leaf] = count = self._leaf_counts[leaf] - 1
         if count == 0:
             self._finish(leaf)
 
     def all_arrived(self, node: InteriorNode) -> None:
         """Say it for every leaf that `node` leads to directly."""
-        counts = self._leaf_counts
-        for edge in node.edges:
+        counts, used = self._leaf_counts, self.used_edges.get(node)
+        for edge in node.edges if used is None else [node.edges[number] for number in sorted(used)]:
             if edge is not None and type(leaf := edge[0]) is LeafNode and (
                 not self.blocked or edge not in self.blocked
             ):
-                counts[leaf] = count = counts.get(leaf, 1) - 1
+                counts[leaf] = count = counts[leaf] - 1
                 if count == 0:
                     self._finish(leaf)
 

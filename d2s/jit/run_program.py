@@ -308,12 +308,13 @@ class CallNode(InteriorNode):
         compiled = self.compiled
         if walk.create_graph or self.walks or self.written or self.is_hooked_in_turns or not compiled.is_exact:
             return True
+        if len(self.edges) > len(compiled.edge_positions):
+            # Which contribution to a leaf of its own is the last one depends on what else is reached.
+            return True
         if self.reached is not None and (compiled.has_regions or compiled.program.writes):
             # It has not come to all of them yet.
             return True
-        if walk.asked is not None and (
-            compiled.has_regions or self in walk.asked or len(self.edges) > len(compiled.edge_positions)
-        ):
+        if walk.asked is not None and (compiled.has_regions or self in walk.asked):
             return True
         tensors, versions = self.tensors, self.versions
         return any(tensors[number].version != versions[number] for number in compiled.read_tensors)
@@ -361,6 +362,17 @@ class CallNode(InteriorNode):
     def output_leads_on(self, index: int, walk: Any) -> bool:
         edges = (self.edges[number] for number in self.compiled.dependencies[index])
         return any(edge is not None and walk.needs(edge) for edge in edges)
+
+    def edges_below(self, outputs: Iterable[int]) -> frozenset[int]:
+        compiled, reached = self.compiled, tuple(sorted(outputs))
+        if not compiled.has_regions:
+            return frozenset().union(*(compiled.dependencies[index] for index in reached))
+        if self.released:
+            # It is going to be refused.
+            return super().edges_below(outputs)
+        backward = compiled.backward_function(reached, None)
+        counts = {} if backward.count is None else backward.count(self.saved, *[True] * len(reached))
+        return backward.certain.union(number for number, count in counts.items() if count)
 
     # --- backward: called by the walk, and by generated code ---------------------------------------------------
 
@@ -471,16 +483,14 @@ class CallNode(InteriorNode):
         for number in numbers:
             self.arrived(walk, number)
 
-    def accumulate_leaf(self, walk: Any, tensor: Tensor, grad: Any) -> None:
-        """The whole gradient of a leaf made in this run."""
-        edge = tensor.graph_edge()
-        walk.accumulate(edge, Tensor(np.asarray(grad)))
-        walk.arrived(edge[0])
-
     def arrived(self, walk: Any, number: int) -> None:
         """The last contribution of this run to an edge is in."""
         edge = self.edges[number]
         if edge is None or edge in walk.blocked:
+            return
+        used = walk.used_edges.get(self)
+        if used is not None and number not in used:
+            # The walk does not wait for it.
             return
         leaf = edge[0]
         if type(leaf) is LeafNode:

@@ -48,6 +48,8 @@ class BackwardPlan:
         Outputs whose values a rule may read: a write to such a tensor before backward is an error.
     conditional : tuple of int
         Edges to which the number of contributions depends on the path taken.
+    certain : set of int
+        Edges to which there are contributions on every path.
     visited : set of Operator
         Operators of the forward Program that this backward uses up.
     knows_writes : bool
@@ -61,6 +63,7 @@ class BackwardPlan:
     tensors_read: tuple[int, ...] = ()
     outputs_read: frozenset[int] = frozenset()
     conditional: tuple[int, ...] = ()
+    certain: frozenset[int] = frozenset()
     visited: frozenset[Operator] = frozenset()
     knows_writes: bool = True
 
@@ -100,9 +103,9 @@ def append_backward(
     reads = builder.reads
     records = frozenset((*records_read(result), *reads.records_of_writes()))
     return BackwardPlan(
-        result, reached, saved_values(program, result, (*records, *builder.sized)), records,
+        result, reached, saved_values(program, result, (*records, *builder.sized, *builder.leaves)), records,
         reads.sharing_with_read(reads.tensors), frozenset(reads.sharing_with_read(builder.output_numbers)),
-        tuple(sorted(conditional)), frozenset(builder.visited), reads.writes.are_certain)
+        tuple(sorted(conditional)), builder.certain, frozenset(builder.visited), reads.writes.are_certain)
 
 
 class _Unsaved:
@@ -145,6 +148,8 @@ class Backward:
             self.output_numbers.setdefault(value, number)
         # Values that a run keeps for their size.
         self.sized: set[Value] = set()
+        # Tensors of the leaves made in the run: a run with any is walked on the nodes that its ops would have made.
+        self.leaves: list[Value] = []
         self.visited: set[Operator] = set()
         self.hook_points: dict[Value, Value] = {}
         # Hook points in the order in which something is registered on them.
@@ -166,6 +171,7 @@ class Backward:
         self.arrivals: dict[int, Operator] = {}
         # Where it was said too early: dropped at the end, as each one would be looked for among all operators.
         self.superseded: set[Operator] = set()
+        self.certain: frozenset[int] = frozenset()
 
     # --- the derivation ----------------------------------------------------------------------------------------
 
@@ -189,7 +195,8 @@ class Backward:
 
     def finish_unused(self) -> None:
         """Edges to which nothing here contributes are finished before all others."""
-        unused = dict.fromkeys(self.edges.values()).keys() - self.arrivals.keys() - self.conditional
+        self.certain = frozenset(self.arrivals)
+        unused = dict.fromkeys(self.edges.values()).keys() - self.certain - self.conditional
         operators = self.record.program.block.operators
         count = len(operators)
         for number in sorted(unused):
@@ -282,14 +289,11 @@ class Backward:
         if any(out in self.hook_points or out in self.output_numbers for out in operator.outputs):
             # A hook may have written to what the rule is about to read.
             self.reads.check_unwritten(self.record, operator)
-        if operator.kind == "leaf":
-            leaf = found[0]
-            assert leaf is not None
-            self.record.emit("accumulate_leaf", (operator.outputs[1], leaf.value), (), effect=True)
-            return
         op = operator.op
         if op is None:
-            if operator.kind == "py_func":
+            if operator.kind == "leaf":
+                self.leaves.append(operator.outputs[1])
+            elif operator.kind == "py_func":
                 through_py_func(self, operator, found, grads)
             elif operator.kind == "py_layer":
                 through_py_layer(self, operator, found[1:], grads)

@@ -45,6 +45,8 @@ class BackwardFunction:
         ``run(node, walk, [saved, *gradients])``; it empties the list.
     conditional : tuple of int
         Edges to which the number of contributions depends on the path taken.
+    certain : set of int
+        Edges to which there are contributions on every path.
     visited : set of Operator
         Operators of the forward Program that it uses up.
     count : callable or None
@@ -54,6 +56,7 @@ class BackwardFunction:
     run: Callable[..., Any]
     visited: frozenset[Operator]
     conditional: tuple[int, ...] = ()
+    certain: frozenset[int] = frozenset()
     count: Callable[..., dict[int, int]] | None = None
 
 
@@ -275,9 +278,9 @@ class Compiled:
         self.parts["backward"] = Part(reports, in_place)
         run = load(source, plan.program.name)
         if not plan.conditional:
-            return BackwardFunction(run, plan.visited)
+            return BackwardFunction(run, plan.visited, certain=plan.certain)
         count = load(count_source(block, forward, saved, plan.conditional), f"{plan.program.name} count")
-        return BackwardFunction(run, plan.visited, plan.conditional, count)
+        return BackwardFunction(run, plan.visited, plan.conditional, plan.certain, count)
 
 
 def _check_backward(plan: BackwardPlan, forward: Program) -> None:

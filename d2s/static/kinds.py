@@ -90,7 +90,6 @@ KINDS: dict[str, Kind] = {
     "call_hooks": Kind("to?", "t", "the complete gradient of a value after its hooks", effect=True, alike=0),
     "accumulate": Kind("t", "", "sends a contribution to an edge that leaves the Program", effect=True,
                        attrs=("edge", "name", "certain", "counted")),
-    "accumulate_leaf": Kind("ot", "", "adds the gradient of a leaf of this run to its .grad", effect=True),
     "arrived": Kind("", "", "says that the last contribution to an edge is in", effect=True, attrs=("edge", "name")),
     "contributed": Kind("", "", "says that one of the counted contributions to an edge is in", effect=True,
                         attrs=("edge", "name")),

@@ -386,7 +386,6 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "or_zeros": _plain("np.zeros_like({1}) if {0} is None else {0}"),
     "add_present": _plain("add_present({0}, {1})"),
     "accumulate": _accumulate,
-    "accumulate_leaf": _plain("run.accumulate_leaf(walk, {0}, {1})"),
     "arrived": _arrived,
     "contributed": _contributed,
     "call_hooks": _call_hooks,

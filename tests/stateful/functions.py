@@ -6,7 +6,7 @@ Each gets two tensors `x` and `y`, a number `c` and a count `n`, and returns a t
 from __future__ import annotations
 
 
-def functions(record, no_grad):
+def functions(record, no_grad, tensor):
     """The functions, made anew; ``record(name, change)`` gives a hook that logs in this world.
 
     A tensor from outside is written to without grad mode only: static mode refuses it otherwise.
@@ -140,7 +140,24 @@ def functions(record, no_grad):
             raise KeyError("planned")
         return (z,)
 
+    def makes_a_leaf(x, y, c, n):
+        w = tensor((2.0, -1.0), True)
+        w.register_hook(record("own leaf", plus))
+        z = x * y
+        z.register_hook(record("beside the leaf", square))
+        return z * w, w, x + y
+
+    def makes_leaves_in_turns(x, y, c, n):
+        z, w = x, y
+        for _ in range(n):
+            w = tensor((-1.0, 3.0), True)
+            w.register_hook(record("leaf of a turn", plus))
+            z = z * w + y
+            z.register_hook(record("after the leaf", square))
+        return z, w
+
     return [
         straight, after_use, in_a_branch, in_a_loop, on_an_outer_value, writes, writes_an_argument, merged, handle,
-        swaps, on_values, rebinds, breaks, late_binding, returns_early, raises,
+        swaps, on_values, rebinds, breaks, late_binding, returns_early, raises, makes_a_leaf,
+        makes_leaves_in_turns,
     ]

@@ -29,7 +29,7 @@ CHANGES = {"keep": lambda g: None, "plus one": lambda g: g + 1.0, "affine": lamb
 PLACES = st.integers(0, 1000)
 # What is given for c and n, and whether as tensors.
 STEERING = st.tuples(st.sampled_from([-1.0, 1.0]), st.integers(0, 3), st.sampled_from([True, True, False]))
-FUNCTIONS = [function.__name__ for function in functions(None, None)]
+FUNCTIONS = [function.__name__ for function in functions(None, None, None)]
 
 
 class EagerStaticAndNaive(RuleBasedStateMachine):

@@ -22,7 +22,7 @@ class World:
         self.names = []
         self.handles = []
         self.log = []
-        self.functions = [convert(function) for function in functions(self.record, self.no_grad)]
+        self.functions = [convert(function) for function in functions(self.record, self.no_grad, self.tensor)]
 
     def record(self, name, change=lambda g: None):
         log = self.log
@@ -78,9 +78,9 @@ class Naive(World):
     """Tensors of the naive tape."""
 
     def __init__(self):
-        super().__init__()
         self.tape = RecordingTape()
         self.tensor = self.tape.tensor
+        super().__init__()
         self.backward = self.tape.backward
         self.grad = self.tape.grad
 
