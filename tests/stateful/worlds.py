@@ -28,10 +28,14 @@ class World:
         log = self.log
 
         def hook(g):
-            log.append((name, g.tolist()))
+            log.append((f"{name} {self.finished()}", g.tolist()))
             return change(g)
 
         return hook
+
+    def finished(self):
+        """Which names are leaves that have a gradient by now."""
+        return [place for place, tensor in enumerate(self.names) if tensor.is_leaf and tensor.grad is not None]
 
     def pick(self, place):
         return self.names[place % len(self.names)]
