@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from d2s.core import interpreter
 from d2s.eager.cases import Case
 from d2s.eager.tape import LeafNode, Node, OpNode
 
@@ -108,7 +107,7 @@ def _planned(nodes: Sequence[OpNode], places: dict[Node, int]) -> Plan | None:
         f"    {''.join(f'l{~place}, ' for place in places.values() if place < 0)}= leaves",
     ]
     body: list[str] = []
-    namespace: dict[str, Any] = {"add": np.add, "asarray": np.asarray, "wrap": interpreter.wrap}
+    namespace: dict[str, Any] = {"add": np.add, "asarray": np.asarray}
     visits = sorted(nodes, key=attrgetter("sequence"), reverse=True)
     last = {places[edge[0]]: node for node in visits for edge in node.edges if edge is not None}
     # Of the gradients summed up so far, by place.
@@ -137,7 +136,7 @@ def _planned(nodes: Sequence[OpNode], places: dict[Node, int]) -> Plan | None:
         body += _call(place, case, results)
         body += sums
         body += [
-            f"    l{~target}.add(wrap({_gradient(target)}, False)); del {_gradient(target)}"
+            f"    l{~target}.add({_gradient(target)}); del {_gradient(target)}"
             for target in dict.fromkeys(targets) if target is not None and target < 0 and last[target] is node
         ]
     exec(_code_of("\n".join([*head, *body, "    return True"])), namespace)

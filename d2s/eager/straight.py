@@ -18,6 +18,7 @@ from d2s.core import interpreter
 from d2s.core.arrays import is_in_order
 from d2s.core.interpreter import Interpreter, TensorBase, default_interpreter, use_interpreter
 from d2s.core.op import Op, filled, is_one_call
+from d2s.core.plain_numpy import PLAIN_NUMPY
 from d2s.core.spec import TensorSpec, spec_of
 from d2s.ops.reduction import unbroadcast
 
@@ -205,7 +206,7 @@ class _Writer:
         self.notes = notes
         self.count = count
         self.results = results
-        self.namespace: dict[str, Any] = {"np": np}
+        self.namespace: dict[str, Any] = {"np": PLAIN_NUMPY}
         self.last: dict[int, int] = {}
         for position, step in enumerate(notes.steps):
             for operand in step.operands:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from d2s.eager.tensor import Tensor
     from d2s.eager.walk import Walk
 
-# Two threads may run backward into the same leaf; reading and replacing `.grad` is one step.
+# Two threads may run backward into the same leaf; reading and replacing a gradient that is there is one step.
 accumulating = new_lock()
 
 # With room for the operators of a call between it and the node after it.
@@ -56,11 +56,13 @@ class Retain:
 class LeafNode:
     """End of the graph: accumulates the gradient of one leaf tensor."""
 
-    __slots__ = ("__weakref__", "grad", "hooks", "reduce_hooks", "spec", "zero_grad")
+    __slots__ = ("__weakref__", "_held", "hooks", "reduce_hooks", "spec", "zero_grad")
 
     def __init__(self, spec: TensorSpec) -> None:
         self.spec = spec
-        self.grad: Tensor | None = None
+        # The gradient, if there is one: a Tensor, or an array in a tuple while nobody has looked at it.  In a dict, as
+        # only one of several threads can be the first to enter something there.
+        self._held: dict[None, Any] = {}
         # After `clear_grad()` the gradient is known to be zero; memory is filled only if somebody looks.
         self.zero_grad = False
         self.hooks: HookList | None = None
@@ -84,14 +86,58 @@ class LeafNode:
             for hook in self.reduce_hooks.live():
                 hook() if watching.calls is None else watching.calls(hook)
 
-    def add(self, grad: Tensor) -> None:
-        """Add a Tensor object that is nobody else's to the accumulated gradient."""
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient, None if there is none; see `grad_of`."""
+        held = self._held.get(None)
+        if type(held) is not tuple:
+            return held
         with accumulating:
-            held = self.grad
+            held = self._held.get(None)
+            if type(held) is tuple:
+                held = self._held[None] = interpreter.wrap(held[0], False)
+        return held
+
+    @grad.setter
+    def grad(self, grad: Tensor | None) -> None:
+        if grad is None:
+            self._held.pop(None, None)
+        else:
+            self._held[None] = grad
+
+    def add(self, grad: np.ndarray[Any, Any]) -> None:
+        """Add an array to the accumulated gradient."""
+        mine = (grad,)
+        if self._held.setdefault(None, mine) is not mine:
+            self._add_more(grad)
+        self.zero_grad = False
+
+    def _add_more(self, grad: np.ndarray[Any, Any]) -> None:
+        """Add an array to the gradient that is there."""
+        with accumulating:
+            held = self._held.get(None)
             if held is not None:
-                grad = interpreter.wrap(np.asarray(quietly(np.add, held.data, grad.data)), False)
-            self.grad = grad
-            self.zero_grad = False
+                before = held[0] if type(held) is tuple else held.data
+                self._held[None] = (np.asarray(quietly(np.add, before, grad)),)
+                return
+        # It was cleared meanwhile.
+        self.add(grad)
+
+    def add_with_history(self, grad: Tensor) -> None:
+        """Add a Tensor so that the sum can be differentiated."""
+        own = grad.alias()
+        while self._held.setdefault(None, own) is not own:
+            before = self.grad
+            with accumulating:
+                if before is not None and self._held.get(None) is before:
+                    self._held[None] = before + grad
+                    break
+        self.zero_grad = False
+
+    def clear(self, set_to_zero: bool) -> None:
+        """Let the gradient be zero, or None; that of None stays None."""
+        was_there = self._held.pop(None, None) is not None
+        self.zero_grad = set_to_zero and (was_there or self.zero_grad)
 
     def grad_of(self, index: int) -> Tensor | None:
         """The accumulated gradient; a zero that was only noted is filled in."""

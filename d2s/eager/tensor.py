@@ -166,9 +166,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase):
         if node is not None:
             node.set_grad(self._index, None, zero=set_to_zero and node.grad_of(self._index) is not None)
         elif self._leaf is not None:
-            leaf = self._leaf
-            leaf.zero_grad = set_to_zero and (leaf.grad is not None or leaf.zero_grad)
-            leaf.grad = None
+            self._leaf.clear(set_to_zero)
 
     clear_grad = clear_gradient
 

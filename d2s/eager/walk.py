@@ -14,7 +14,7 @@ from d2s.core.modes import modes_now, put_back
 from d2s.eager import plans
 from d2s.eager.lines import explain_in_backward
 from d2s.eager.quiet import is_quiet, quiet
-from d2s.eager.tape import Edge, InteriorNode, LeafNode, Node, accumulating
+from d2s.eager.tape import Edge, InteriorNode, LeafNode, Node
 from d2s.errors import AnomalyError, GradientError
 
 if TYPE_CHECKING:
@@ -320,9 +320,7 @@ def _age(node: InteriorNode) -> int:
 
 def accumulate_into(leaf: LeafNode, grad: Tensor, with_history: bool) -> None:
     """Add `grad` to the `.grad` of a leaf."""
-    if not with_history:
-        leaf.add(interpreter.wrap(grad.data, False))
-        return
-    with accumulating:
-        held = leaf.grad
-        leaf.set_grad(0, grad.alias() if held is None else held + grad)
+    if with_history:
+        leaf.add_with_history(grad)
+    else:
+        leaf.add(grad.data)

@@ -52,11 +52,13 @@ class ProgramCache:
         What its traces leave open.
     traces : int
         How many there have been.
+    programs : tuple
+        The Programs, and what stands in for them, the one used last first.  Replaced as a whole, so that threads may
+        look while others change it.
     """
 
     def __init__(self) -> None:
-        # Replaced as a whole, so that threads may look while others change it.
-        self._programs: tuple[ConcreteProgram | EagerCall, ...] = ()
+        self.programs: tuple[ConcreteProgram | EagerCall, ...] = ()
         self._changing = new_lock()
         self._last: ConcreteProgram | None = None
         self.generality = Generality()
@@ -83,7 +85,7 @@ class ProgramCache:
 
     def find(self, args: dict[str, Any]) -> ConcreteProgram | EagerCall | None:
         """The Program for these arguments, if there is one, or what stands in for it."""
-        programs = self._programs
+        programs = self.programs
         if programs and programs[0].matches(args):
             return programs[0]
         for program in programs[1:]:
@@ -94,8 +96,8 @@ class ProgramCache:
 
     def _put_first(self, program: ConcreteProgram | EagerCall) -> None:
         with self._changing:
-            others = [other for other in self._programs if other is not program]
-            self._programs = (program, *others)[:_size]
+            others = [other for other in self.programs if other is not program]
+            self.programs = (program, *others)[:_size]
 
     def add(self, program: ConcreteProgram | EagerCall, why: str) -> None:
         """Enter a Program, or what stands in for it, and why it was traced."""
@@ -108,9 +110,9 @@ class ProgramCache:
 
     def note_retrace(self, args: dict[str, Any]) -> str:
         """Why none of the Programs fits, in words: what has changed since the call before."""
-        if not self._programs:
+        if not self.programs:
             return "first call" if not self.traces else "its Programs were dropped"
-        last = self._programs[0]
+        last = self.programs[0]
         changes = last.guards.broken(args)
         for change in changes:
             self.generality.note(change)
@@ -144,11 +146,11 @@ class ProgramCache:
 
     def concrete_programs(self) -> list[ConcreteProgram]:
         """All Programs."""
-        return [program for program in self._programs if isinstance(program, ConcreteProgram)]
+        return [program for program in self.programs if isinstance(program, ConcreteProgram)]
 
     def clear(self) -> None:
         """Forget all Programs."""
-        self._programs = ()
+        self.programs = ()
 
 
 def _changed_modes(program: ConcreteProgram | EagerCall) -> list[str]:

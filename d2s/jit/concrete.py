@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
-from d2s.core.interpreter import state
 from d2s.core.spec import default_dtype
 from d2s.core.structure import STRUCTURE
-from d2s.jit.run_program import CallNode, Run
-from d2s.jit.step_run import step_run
+from d2s.jit.entry import Entry, entry_of
 from d2s.jit.trace import Traced
-from d2s.static.failures import in_the_users_terms
-from d2s.static.numeric_errors import silently
 from d2s.static.program import Program
 from d2s.words import counted
 
@@ -33,9 +31,8 @@ class ConcreteProgram:
         self.guards = traced.guards
         self.grad_mode = grad_mode
         self.dtype = default_dtype()
-        self._check = traced.guards.live_check(grad_mode)
-        self._check_structure = traced.guards.structural_check()
-        self._structure_version = -1
+        # Of the Layers when their structure was looked at last.
+        self.structure_version = -1
         self.number = 0
 
     def __repr__(self) -> str:
@@ -68,33 +65,36 @@ class ConcreteProgram:
         """Tensors from outside that the Program reads and that require a gradient."""
         return [tensor for tensor in self.traced.fetch_captured({}) if not tensor.stop_gradient]
 
+    @functools.cached_property
+    def _check(self) -> Callable[[dict[str, Any]], bool]:
+        return self.guards.live_check(self.grad_mode)
+
+    @functools.cached_property
+    def _check_structure(self) -> Callable[[dict[str, Any]], bool]:
+        return self.guards.structural_check()
+
     def matches(self, args: dict[str, Any]) -> bool:
         """True if this Program may run for these arguments."""
         if not self._check(args):
             return False
         version = STRUCTURE.version
-        if version != self._structure_version:
+        if version != self.structure_version:
             # Which objects the Layers hold now is part of the other check.
             if not self._check_structure(args) or not self._check(args):
                 return False
-            self._structure_version = version
+            self.structure_version = version
         return True
+
+    @functools.cached_property
+    def enter(self) -> Entry:
+        """``enter(args)`` runs the Program; MISSED if it is not for these arguments."""
+        return entry_of(self, self.traced.compiled)
+
+    @functools.cached_property
+    def enter_checked(self) -> Entry:
+        """The same for the Program that looks for NaN."""
+        return entry_of(self, self.traced.compiled.checked)
 
     def run(self, args: dict[str, Any]) -> Any:
         """Run the Program."""
-        traced = self.traced
-        compiled = traced.compiled.checked if state.current.checks_nan else traced.compiled  # type: ignore[union-attr]
-        tensors = traced.fetch(args)
-        objects = () if traced.fetch_objects is None else traced.fetch_objects(args)
-        step = compiled.step
-        run: Run | CallNode | None = None if step is None else step_run(compiled, step, tensors)
-        function = compiled.forward if run is None or step is None else step.run
-        if run is None:
-            run = CallNode(compiled, tensors) if compiled.is_differentiable else Run(tensors)
-        try:
-            return silently(function, run, *objects)
-        except Exception as error:
-            explained = in_the_users_terms(error, function)
-            if explained is error:
-                raise
-            raise explained.with_traceback(error.__traceback__) from error
+        return self.enter(args, True)

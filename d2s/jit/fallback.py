@@ -9,6 +9,7 @@ from typing import Any
 
 from d2s.core.spec import default_dtype
 from d2s.errors import D2SError
+from d2s.jit.entry import MISSED
 from d2s.operators.guards import GuardSet
 
 _told: set[tuple[str, int, str]] = set()
@@ -33,6 +34,10 @@ class EagerCall:
     def matches(self, args: dict[str, Any]) -> bool:
         """True if a trace for these arguments would come to the same refusal."""
         return all(check(args) for check in self._checks)
+
+    def enter(self, args: dict[str, Any]) -> Any:
+        """Call the function; MISSED if it is not refused for these arguments."""
+        return self.run(args) if self.matches(args) else MISSED
 
     def run(self, args: dict[str, Any]) -> Any:
         """Call the function."""

@@ -22,6 +22,7 @@ from d2s.errors import D2SError, SourceError, StateError
 from d2s.jit.cache import ProgramCache, cache_of
 from d2s.jit.comparison import side_by_side
 from d2s.jit.concrete import ConcreteProgram
+from d2s.jit.entry import MISSED
 from d2s.jit.explain import explained
 from d2s.jit.fallback import EagerCall, tell
 from d2s.jit.generality import Opening
@@ -186,9 +187,12 @@ class StaticFunction:
         modes = modes_now()
         try:
             bound = self._arguments(args, kwargs)
-            program = self._own_cache.find(bound)
-            if program is None:
-                program = self._trace(bound)
+            programs = self._own_cache.programs
+            if programs:
+                result = programs[0].enter(bound)
+                if result is not MISSED:
+                    return result
+            program = self._own_cache.find(bound) or self._trace(bound)
             return program.run(bound)
         except BaseException as error:
             put_back(modes, error)

@@ -11,8 +11,9 @@ from d2s.core.interpreter import current_interpreter, state
 from d2s.core.spec import TensorSpec
 from d2s.eager.tensor import Tensor
 from d2s.errors import ExecutionError, GuardError, UnsupportedSyntaxError, user_location
+from d2s.jit.plain_run import Run
 from d2s.jit.reading import Reader
-from d2s.jit.run_program import CallNode, Run
+from d2s.jit.run_program import CallNode
 from d2s.jit.trace import leaving
 from d2s.nn.layer import Layer
 from d2s.nn.parameter import Parameter

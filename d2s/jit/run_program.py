@@ -16,8 +16,9 @@ from d2s.eager.interpreter import compute_of_all
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import become, set_data
-from d2s.errors import AnomalyError, ExecutionError, GradientError
+from d2s.errors import AnomalyError, GradientError
 from d2s.jit.path_nodes import next_place
+from d2s.jit.plain_run import checked, known_tensor, name, noted
 from d2s.static.executor import Compiled
 from d2s.static.failures import in_the_users_terms
 from d2s.static.numeric_errors import SILENT, outside
@@ -25,80 +26,6 @@ from d2s.static.runtime import MISSING, modified_in_place
 
 if TYPE_CHECKING:
     from d2s.jit.unfold import Tape
-
-
-class Run:
-    """A run that nobody will differentiate: no tensor that it computes requires a gradient."""
-
-    __slots__ = ("reached", "saved", "tensors")
-
-    def __init__(self, tensors: Sequence[Any]) -> None:
-        self.tensors = tensors
-        self.saved: Any = ()
-
-    def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
-        """The Tensor object of a value."""
-        known = _known(hooks)
-        return _noted(hooks, Tensor(np.asarray(data))) if known is None else known
-
-    def turn_tensor(self, data: Any, number: int, hooks: Any) -> Any:
-        """The same of a value of a turn, which may be unbound."""
-        return MISSING if data is None else self.tensor(data, None, True, hooks)
-
-    def rewrite(
-        self, data: Any, old: Any, new: Any, number: int | None, turn: int | None, stop_gradient: bool, data_only: bool,
-    ) -> None:
-        """Let the Tensor of a value, if there is one, be a version written in place."""
-        tensor = _known(old)
-        if tensor is not None:
-            if data_only:
-                set_data(tensor, np.asarray(data))
-            else:
-                become(tensor, np.asarray(data), None, 0, True)
-            _name(new, tensor)
-
-    def leaf(self, data: Any) -> tuple[Any, Tensor]:
-        """A leaf that is made in this run."""
-        return data, Tensor(np.asarray(data), False)
-
-    def take(self, thing: Any, spec: TensorSpec) -> tuple[Any, Any]:
-        """The values of a Tensor that was kept in a container, and what it is in the run."""
-        return _checked(thing, spec).data, None
-
-    def take_all(self, op: Op, things: list[Any], attrs: dict[str, Any]) -> tuple[Any, Any]:
-        """What `op` makes of several, and what these are."""
-        return compute_of_all(op, things, attrs), None
-
-
-def _checked(thing: Any, spec: TensorSpec) -> Tensor:
-    if not isinstance(thing, Tensor) or not spec.admits(thing.data):
-        raise ExecutionError(
-            f"a list, or an attribute, holds {_said(thing)} where the traced code has met tensors {spec}",
-            advice="Put the same kind of tensor there everywhere, or keep the function eager.",
-            kind="X11",
-        )
-    return thing
-
-
-def _said(thing: Any) -> str:
-    return f"a tensor {thing.spec}" if isinstance(thing, Tensor) else f"a {type(thing).__name__}"
-
-
-def _known(hooks: Any) -> Tensor | None:
-    """The Tensor that a value is already: one of the caller's, or one made earlier in this run."""
-    return hooks if isinstance(hooks, Tensor) else None if hooks is None else hooks.tensor
-
-
-def _name(hooks: Any, tensor: Tensor) -> None:
-    """Let the Tensor of a value be `tensor`."""
-    if isinstance(hooks, HookList):
-        hooks.tensor = tensor  # type: ignore[attr-defined]
-
-
-def _noted(hooks: Any, tensor: Tensor) -> Tensor:
-    if hooks is not None:
-        hooks.tensor = tensor
-    return tensor
 
 
 @dataclass(frozen=True)
@@ -165,18 +92,26 @@ class CallNode(InteriorNode):
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
-        known = _known(hooks)
+        known = known_tensor(hooks)
         if known is not None and (number is None or known is hooks or not self._is_of_a_turn(known)):
             return known
         array = np.asarray(data)
         if number is None or stop_gradient or (hooks is not None and hooks.stop_gradient):
-            return _noted(hooks, Tensor(array))
+            return noted(hooks, Tensor(array))
         self._old_output(number, array, hooks)
         if known is None:
-            tensor = _noted(hooks, Tensor(array, False, self, number))
+            tensor = noted(hooks, Tensor(array, False, self, number))
         else:
             # The value of the last turn, which goes on after the loop.
             tensor, known._node, known._index = known, self, number
+        if number in self.compiled.read_outputs:
+            self.made[number] = weakref.ref(tensor)
+        return tensor
+
+    def output(self, data: Any, number: int) -> Tensor:
+        """The same of a value of known size that has no hooks, and can be differentiated."""
+        self.given += 1
+        tensor = Tensor(np.asarray(data), False, self, number)
         if number in self.compiled.read_outputs:
             self.made[number] = weakref.ref(tensor)
         return tensor
@@ -198,14 +133,14 @@ class CallNode(InteriorNode):
         place = next_place(self.met, number)
         if data is None:
             return MISSING
-        known = _known(hooks)
+        known = known_tensor(hooks)
         if known is not None:
             return known
         array = np.asarray(data)
         if hooks is not None and hooks.stop_gradient:
-            return _noted(hooks, Tensor(array))
+            return noted(hooks, Tensor(array))
         index = self._new_output(place, array, hooks)
-        tensor = _noted(hooks, Tensor(array, False, self, index))
+        tensor = noted(hooks, Tensor(array, False, self, index))
         self.made[index] = weakref.ref(tensor)
         return tensor
 
@@ -228,7 +163,7 @@ class CallNode(InteriorNode):
     ) -> None:
         """Let the Tensor of a value, if there is one, be a version written in place, with the history of that."""
         place = None if turn is None else next_place(self.met, turn)
-        tensor = _known(old)
+        tensor = known_tensor(old)
         if tensor is None:
             return
         array = np.asarray(data)
@@ -248,7 +183,7 @@ class CallNode(InteriorNode):
                 tensor._node.show_retained(tensor._index, self, index)
             become(tensor, array, self, index, False, data_only)
             self.made[index] = weakref.ref(tensor)
-        _name(new, tensor)
+        name(new, tensor)
 
     def note_write(self, tensor: Tensor, index: int) -> None:
         made = self.made.get(index)
@@ -265,7 +200,7 @@ class CallNode(InteriorNode):
 
     def take(self, thing: Any, spec: TensorSpec) -> tuple[Any, Any]:
         """The values of a Tensor that was kept in a container, and what it is in the run."""
-        return _checked(thing, spec).data, self._reference(thing)
+        return checked(thing, spec).data, self._reference(thing)
 
     def take_all(self, op: Op, things: list[Any], attrs: dict[str, Any]) -> tuple[Any, Any]:
         """What `op` makes of several, and what these are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
+from numpy import asarray, ndarray
 
 from d2s.core.hooks import HookList
 from d2s.core.interpreter import called_in_mode
@@ -13,27 +13,8 @@ from d2s.eager.tape import next_in_sequence
 from d2s.eager.tensor import Tensor
 from d2s.eager.walk import Walk
 from d2s.jit.run_program import CallNode
-from d2s.static.executor import Compiled, StepFunction
+from d2s.static.executor import Compiled
 from d2s.static.numeric_errors import outside
-
-
-def step_run(compiled: Compiled, step: StepFunction, tensors: Sequence[Any]) -> StepRun | None:
-    """A run of `step`, or None if the gradients of these tensors have to go by the walk."""
-    edges = []
-    for position in compiled.edge_positions:
-        tensor = tensors[position]
-        if tensor._node is not None:
-            return None
-        edges.append((tensor._leaf or tensor.graph_edge()[0], 0))
-    if len({leaf for leaf, _ in edges}) != len(edges):
-        # Two names of one tensor: only the walk knows which contribution is the last one.
-        return None
-    if step.sees_no_hooks and any(leaf.hooks is not None or leaf.reduce_hooks is not None for leaf, _ in edges):
-        return None
-    run = StepRun(compiled, tensors, edges)
-    if step.checks_versions:
-        run.versions = [tensor.version for tensor in tensors]
-    return run
 
 
 class StepRun(CallNode):
@@ -61,11 +42,12 @@ class StepRun(CallNode):
 
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value, joined to this run if it can be differentiated."""
-        if hooks is None and number is not None and not stop_gradient and self.compiled.sizes_are_known:
-            array = data if type(data) is np.ndarray else np.asarray(data)
-            return Tensor(array, False, self, number)
         self.specs = list(self.specs)
         return super().tensor(data, number, stop_gradient, hooks)
+
+    def output(self, data: Any, number: int) -> Tensor:
+        """The same of a value of known size that has no hooks, and can be differentiated."""
+        return Tensor(asarray(data), False, self, number)
 
     def note_write(self, tensor: Tensor, index: int) -> None:
         """Nothing reads its values any more."""
@@ -73,17 +55,17 @@ class StepRun(CallNode):
     def finish_leaf(self, number: int, grad: Any) -> None:
         """The gradient of a leaf is complete."""
         leaf: Any = self.edges[number][0]  # type: ignore[index]
-        tensor = Tensor(grad if type(grad) is np.ndarray else np.asarray(grad), False)
+        array = grad if type(grad) is ndarray else asarray(grad)
         if leaf.hooks is None and leaf.reduce_hooks is None:
-            leaf.add(tensor)
+            leaf.add(array)
         else:
-            self._call_hooks(Walk().complete, leaf, tensor)
+            self._call_hooks(Walk().complete, leaf, Tensor(array, False))
 
     def hooked(self, grad: Any, point: Any) -> Any:
         """The gradient of a value after its hooks."""
         if grad is None or not isinstance(point, HookList) or not point:
             return grad
-        return self._call_hooks(Walk().hooked, point, Tensor(np.asarray(grad))).data
+        return self._call_hooks(Walk().hooked, point, Tensor(asarray(grad))).data
 
     def _call_hooks(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call what calls hooks, as the walk does: with grad mode off."""

@@ -18,7 +18,7 @@ from d2s.operators.outcomes import Outcome
 from d2s.operators.recorder import FollowBoth, TooManyWays
 from d2s.operators.region import explore
 from d2s.operators.sizes import Place
-from d2s.operators.sources import Argument, fetcher
+from d2s.operators.sources import Argument, Source, fetcher
 from d2s.operators.tracer import Tracer
 from d2s.static.executor import Compiled
 from d2s.static.program import Block, Program, Value
@@ -34,18 +34,18 @@ class Traced:
     compiled : Compiled
     guards : GuardSet
         When it may be used.
-    fetch : callable
-        Reads the tensors among the inputs from the arguments and from the objects that the trace found.
-    fetch_objects : callable or None
-        The same for all other inputs, if there are any.
+    tensors : tuple of Source
+        Where the tensors among the inputs are found in each call.
+    objects : tuple of Source
+        The same for all other inputs.
     fetch_captured : callable
         The tensors from elsewhere that the Program reads: parameters and buffers.  Not kept: they may be replaced.
     """
 
     compiled: Compiled
     guards: GuardSet
-    fetch: Callable[[dict[str, Any]], tuple[Any, ...]]
-    fetch_objects: Callable[[dict[str, Any]], tuple[Any, ...]] | None
+    tensors: tuple[Source, ...]
+    objects: tuple[Source, ...]
     fetch_captured: Callable[[dict[str, Any]], tuple[Any, ...]]
 
 
@@ -215,12 +215,10 @@ def _compiled(tracer: Tracer) -> Traced:
     inputs = [value for _, value in tracer.captured.values()]
     edges = [value for value in inputs if not value.stop_gradient]
     compiled = Compiled(program, inputs, edges, tracer.hook_points)
-    sources = [tracer.sources[value] for value in program.block.inputs]
-    objects = sources[len(inputs) :]
+    sources = tuple([tracer.sources[value] for value in program.block.inputs])
     # Tensors that come with the arguments belong to the caller.
     captured = fetcher([source for source in map(tracer.sources.__getitem__, inputs) if not source.by_type])
-    return Traced(
-        compiled, tracer.guards, fetcher(sources[: len(inputs)]), fetcher(objects) if objects else None, captured)
+    return Traced(compiled, tracer.guards, sources[: len(inputs)], sources[len(inputs) :], captured)
 
 
 def leaving(program: Program) -> tuple[Value, ...]:

@@ -262,7 +262,7 @@ class GuardSet:
 
     def __init__(self) -> None:
         self.guards: dict[str, Guard] = {}
-        self._names = GuardNames()
+        self.names = GuardNames()
         self._distinct: dict[bool, list[Source]] = {False: [], True: []}
         # What paths of other calls must not lead to: what the Program knows by identity.  Tensors, and ids of others.
         self._settled: dict[bool, set[Any]] = {False: set(), True: set()}
@@ -271,7 +271,7 @@ class GuardSet:
     def add(self, guard: Guard | None) -> None:
         """Add a condition, once."""
         if guard is not None:
-            self.guards.setdefault(guard.condition(self._names), guard)
+            self.guards.setdefault(guard.condition(self.names), guard)
 
     def add_object(self, source: Source, thing: Any) -> None:
         """Note an object that is not at any other path met so far: so it must be on each call."""
@@ -281,31 +281,32 @@ class GuardSet:
             self._distinct[_is_told_apart(thing)].append(source)
 
     def live_check(self, grad_mode: bool) -> Callable[[dict[str, Any]], bool]:
-        """A function of the arguments (by parameter name): do the conditions hold that are not structural?
+        """A function of the arguments (by parameter name): do the conditions hold that are not structural?"""
+        return self._compiled(self.live_conditions(grad_mode))
 
-        So do the modes of the thread: `grad_mode`, and the default dtype as it is now.
-        """
-        dtype = self._names.of(default_dtype())
-        return self._check(False, f"state.grad_enabled is {grad_mode}", f"default_dtype() is {dtype}")
+    def live_conditions(self, grad_mode: bool) -> list[str]:
+        """Those conditions as expressions of `args`, and the modes of the thread: `grad_mode`, the default dtype."""
+        dtype = self.names.of(default_dtype())
+        return [f"state.grad_enabled is {grad_mode}", f"default_dtype() is {dtype}", *self._conditions(False)]
 
     def structural_check(self) -> Callable[[dict[str, Any]], bool]:
-        """The same for the structural ones."""
-        return self._check(True)
+        """The same function for the structural ones."""
+        return self._compiled(self._conditions(True))
 
-    def _check(self, structural: bool, *modes: str) -> Callable[[dict[str, Any]], bool]:
+    def _conditions(self, structural: bool) -> list[str]:
         guards = {c: guard for c, guard in self.guards.items() if guard.is_structural is structural}
-        conditions = [*modes, *guards]
-        tensors = [guard.source.expression(self._names) for guard in guards.values() if guard.spec is not None]
-        read = {expression: self._names.local(expression) for expression in tensors}
+        conditions = [*guards]
+        tensors = [guard.source.expression(self.names) for guard in guards.values() if guard.spec is not None]
+        read = {expression: self.names.local(expression) for expression in tensors}
         for told_apart, sources in self._distinct.items():
-            own = [source.expression(self._names) for source in sources if is_structural(source) is structural]
+            own = [source.expression(self.names) for source in sources if is_structural(source) is structural]
             parts = [read.get(part, part) if told_apart else f"id({part})" for part in own]
             if structural:
                 conditions.append(f"settle({told_apart}, ({''.join(f'{part}, ' for part in parts)}))")
             elif parts:
                 conditions.append(f"len(found := {{{', '.join(parts)}}}) == {len(parts)} and "
                                   f"found.isdisjoint(settled[{told_apart}])")
-        return self._compiled(conditions)
+        return conditions
 
     def _settle(self, told_apart: bool, found: tuple[Any, ...]) -> bool:
         """Take note of which objects the Layers hold now; True if no two are one."""
@@ -319,25 +320,29 @@ class GuardSet:
         lines = ["def check(args):", "    try:", "        return ("]
         lines += [f"            {condition} and" for condition in conditions]
         lines += ["            True)", "    except unreadable:", "        return False"]
-        namespace = self._names.namespace | _HELPERS | {
-            "unreadable": _UNREADABLE, "settled": self._settled, "settle": self._settle}
+        namespace = self.namespace()
         exec(compile("\n".join(lines), "<d2s guards>", "exec"), namespace)
         check: Callable[[dict[str, Any]], bool] = namespace["check"]
         return check
+
+    def namespace(self) -> dict[str, Any]:
+        """What the names in conditions stand for."""
+        return self.names.namespace | _HELPERS | {
+            "unreadable": _UNREADABLE, "settled": self._settled, "settle": self._settle}
 
     def broken(self, args: dict[str, Any]) -> list[Change]:
         """The conditions that do not hold now; below a path that has changed nothing is looked at.
 
         What was read there may be behind a property now, or not be there at all.
         """
-        namespace = self._names.namespace | _HELPERS | {"args": args}
+        namespace = self.names.namespace | _HELPERS | {"args": args}
         found: dict[tuple[Any, ...], Change] = {}
         for condition, guard in self.guards.items():
             path = guard.source.identity
             if any(path[: len(changed)] == changed for changed in found):
                 continue
             if not _evaluates(condition, namespace, False):
-                found[path] = Change(guard, _evaluates(guard.source.expression(self._names), namespace, ABSENT))
+                found[path] = Change(guard, _evaluates(guard.source.expression(self.names), namespace, ABSENT))
         return list(found.values())
 
 

@@ -45,7 +45,12 @@ def _matmul_template(
     if x.ndim > 2 or y.ndim > 2:
         return None
     left, right = (".T" if part.ndim == 2 and swap else "" for part, swap in ((x, transpose_x), (y, transpose_y)))
-    return f"np.matmul({{0}}{left}, {{1}}{right})"
+    return f"np.{_product_of(x, y).__name__}({{0}}{left}, {{1}}{right})"
+
+
+def _product_of(x: Any, y: Any) -> Any:
+    """NumPy's function for such operands: products with a vector are small, and `dot` begins in half the time."""
+    return np.dot if (x.ndim, y.ndim) in ((2, 1), (1, 2), (1, 1)) else np.matmul
 
 
 @define_op("matmul", infer=_infer_matmul, saves=("x", "y"), out="apart", template=_matmul_template)
@@ -61,7 +66,7 @@ def matmul_op(
         # One product instead of one for each of the leading axes.
         flat = None if out is None else out.reshape(-1, y.shape[-1])
         return np.matmul(x.reshape(-1, x.shape[-1]), y, out=flat).reshape(*x.shape[:-1], y.shape[-1])
-    return np.matmul(x, y, out=out)
+    return _product_of(x, y)(x, y, out=out)
 
 
 def _gradient_of_x(g: Tensor, x: Any, y: Any, transpose_x: bool, transpose_y: bool) -> Tensor:

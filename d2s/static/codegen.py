@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.op import Op, filled, is_one_call
+from d2s.core.plain_numpy import PLAIN_NUMPY
 from d2s.static.passes.in_place import InPlacePlan, plan_in_place, size_of
 from d2s.static.program import Block, Operator, Value, values_in, walk_operators
 from d2s.static.runtime import RUNTIME
@@ -37,7 +38,7 @@ class Source:
     def __init__(self, name: str) -> None:
         self.name = name
         self.lines: list[str] = []
-        self.namespace: dict[str, Any] = {"np": np}
+        self.namespace: dict[str, Any] = {"np": PLAIN_NUMPY}
         self.locations: dict[int, Operator] = {}
         self.operands: dict[int, str] = {}
 
@@ -117,6 +118,8 @@ class FunctionWriter:
         # Sums of arrays that nobody else sees, so that they may be added up in place.
         self.own_sums: frozenset[int] = frozenset()
         self.open_records: list[Callable[[], None]] = []
+        # How many lines there were when the last one that is for runs with hooks was written.
+        self.behind_hooks = 0
         # What the branches around give when they end: named by the first, not there in the second.
         self.to_come: set[Value] = set()
 

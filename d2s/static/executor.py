@@ -129,7 +129,6 @@ class Compiled:
         unknown = TensorSpec((), np.dtype("float32"))
         self.output_specs = tuple(
             value.spec if value.spec is not None and value.spec.is_static else unknown for value in program.outputs)
-        self.sizes_are_known = all(spec is not unknown for spec in self.output_specs)
         self.strategy = BuildStrategy()
         # What has been compiled so far, by name: "forward", "backward" (the last one) and "step".
         self.parts: dict[str, Part] = {}

@@ -127,7 +127,10 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
     if _may_ask(w, operator):
         _stop_here(w, operator)
     if "behind_hooks" in operator.attrs:
-        w.line(f"if run.has_called_hooks: {called}({', '.join(parts)})", operator)
+        if w.behind_hooks != len(w.source.lines):
+            w.line("if run.has_called_hooks:")
+        w.line(f"{INDENT}{called}({', '.join(parts)})", operator)
+        w.behind_hooks = len(w.source.lines)
     elif "grad_mode" in operator.attrs:
         in_mode = w.bind(called_in_mode, "called_in_mode")
         w.assign(operator, f"outside({in_mode}, {', '.join([str(operator.attrs['grad_mode']), called, *parts])})")
@@ -256,7 +259,11 @@ def _materialise(w: FunctionWriter, operator: Operator) -> None:
     if number is not None:
         w.assign(operator, f"run.turn_tensor({w.name(value)}, {number}, {hooks})")
         return
-    made = f"run.tensor({w.name(value)}, {w.output_numbers.get(value)}, {value.stop_gradient}, {hooks})"
+    number, spec = w.output_numbers.get(value), value.spec
+    if point is None and number is not None and not value.stop_gradient and spec is not None and spec.is_static:
+        made = f"run.output({w.name(value)}, {number})"
+    else:
+        made = f"run.tensor({w.name(value)}, {number}, {value.stop_gradient}, {hooks})"
     w.assign(operator, f"MISSING if {w.name(value)} is None else {made}" if value.maybe_missing else made)
 
 

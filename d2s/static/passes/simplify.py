@@ -18,6 +18,10 @@ _NEUTRAL: dict[str, tuple[float, tuple[int, ...]]] = {
 }
 
 
+# Bytes of arrays whose elements are compared.
+_SMALL = 1 << 12
+
+
 def run(program: Program, kept: frozenset[Value]) -> Program:
     """Drop ``x * 1``, ``x / 1`` and ``x - 0``; put one number in place of an array that is full of it.
 
@@ -63,10 +67,20 @@ def _with_scalar(operator: Operator, numbers: dict[Value, Value]) -> Operator:
 def _number_in(value: Value, numbers: dict[Value, Value]) -> Value | None:
     """The 0-d value that is everywhere in `value`, if there is one."""
     array: Any = value.constant
-    if not value.is_constant or type(array) is not np.ndarray or not array.ndim or not is_uniform(array):
+    if not value.is_constant or type(array) is not np.ndarray or not array.ndim:
         return numbers.get(value)
+    if not is_uniform(array) and not (array.ndim == 1 and _holds_one_number(array)):
+        return None
     number = np.asarray(array[(0,) * array.ndim])
     return dataclasses.replace(value, spec=TensorSpec((), array.dtype), constant=number)
+
+
+def _holds_one_number(array: np.ndarray[Any, Any]) -> bool:
+    """True if all elements of a small array are the same to the bit.
+
+    Of one axis: a result of several may lie in memory as its operands do.
+    """
+    return 0 < array.nbytes <= _SMALL and array.tobytes() == array[:1].tobytes() * array.size
 
 
 def _operand_that_is_the_result(operator: Operator) -> Value | None:
