@@ -90,7 +90,7 @@ mean_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: spread(g, x.shape, ax
 
 
 # So many elements are filled in faster than NumPy makes a view that repeats one.
-_SMALL = 4096
+FILLED = 4096
 
 
 def _infer_spread(
@@ -105,7 +105,7 @@ def _spread_template(
     if average or not (keepdim or axis is None):
         return None
     count = math.prod(shape)  # type: ignore[arg-type]
-    if count > _SMALL:
+    if count > FILLED:
         return f"np.broadcast_to({{0}}, {shape})"
     if math.prod(g.shape) != 1:  # type: ignore[arg-type]
         return f"np.full({shape}, {{0}})"
@@ -123,7 +123,7 @@ def spread_op(
         g = g / g.dtype.type(count)
     if not keepdim and axis is not None:
         g = np.expand_dims(g, axis)
-    return np.full(shape, g) if math.prod(shape) <= _SMALL else np.broadcast_to(g, shape)
+    return np.full(shape, g) if math.prod(shape) <= FILLED else np.broadcast_to(g, shape)
 
 
 spread_op.vjp(

@@ -150,8 +150,14 @@ def test_threads_accumulate_into_a_shared_leaf():
         for _ in range(200):
             (x * x).sum().backward()
 
-    in_threads(work, work)
+    def look():
+        for _ in range(400):
+            found = x.grad
+            assert found is None or found.shape == [2]
+
+    in_threads(work, work, look)
     np.testing.assert_array_equal(x.grad.numpy(), np.array([800.0, 1600.0], "float32"))
+    assert x.grad is x.grad
 
 
 def test_grad_mode_belongs_to_the_thread():

@@ -132,6 +132,33 @@ def test_simplified_to_the_bit(value):
         assert eager.numpy().tobytes() == static.numpy().tobytes()
 
 
+def sum_of_a_part(x):
+    return (x[:, 1:-3] * 1.0).sum()
+
+
+def sums_of_a_product_with_one_number(x):
+    # In both: what has its rows one after another times what has its columns so.
+    loss = (x.T + x[:, 0]).tanh().sum()
+    return loss * loss
+
+
+@pytest.mark.parametrize("f", [sum_of_a_part, sums_of_a_product_with_one_number])
+@pytest.mark.parametrize("rows", [9, 33, 100])
+def test_what_is_simplified_lies_in_memory_as_before(f, rows):
+    """In which order a sum adds up depends on that."""
+    def step(x):
+        loss = f(x)
+        loss.backward()
+        return loss
+
+    data = np.random.default_rng(rows).standard_normal((rows, 3 * rows + 4)).astype("float32")
+    seen = []
+    for function in (step, d2s.to_static(step)):
+        x = d2s.to_tensor(data, stop_gradient=False)
+        seen.append((function(x).numpy().tobytes(), x.grad.numpy().tobytes()))
+    assert seen[0] == seen[1]
+
+
 def test_a_result_is_a_tensor_of_its_own_also_if_nothing_was_computed():
     def f(x):
         return x * 1.0, x / 1.0, x * 1.0, d2s.ones([3]) * 2.0, d2s.ones([3]) * 2.0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
 
 from d2s.core.spec import TensorSpec
+from d2s.ops.reduction import FILLED
 from d2s.static.passes.fold_constants import is_uniform
 from d2s.static.passes.rewriting import Rewriter, pure_op, themselves, with_parts
 from d2s.static.program import Operator, Program, Value
@@ -25,17 +27,22 @@ _SMALL = 1 << 12
 def run(program: Program, kept: frozenset[Value]) -> Program:
     """Drop ``x * 1``, ``x / 1`` and ``x - 0``; put one number in place of an array that is full of it.
 
-    ``x + 0`` stays: it makes 0.0 of -0.0.
+    ``x + 0`` stays: it makes 0.0 of -0.0.  So does everything of which the result would lie in memory in another way:
+    in which order a sum adds up, and so how it is rounded, depends on that.
     """
     # The number that is everywhere in a value, for the results of `spread`.
     numbers: dict[Value, Value] = {}
+    # What an op has made anew: a copy of it lies in memory as it does.
+    made: set[Value] = set()
     fixed = themselves(program, kept)
 
     def change(operator: Operator, rewriter: Rewriter) -> Operator | None:
         op = pure_op(operator)
         if op is None:
             return operator
-        if op.name == "spread" and not operator.attrs["average"]:
+        if op.is_fresh:
+            made.update(operator.outputs)
+        if op.name == "spread" and not operator.attrs["average"] and _leaves_order(operator.attrs["shape"]):
             given, = operator.inputs
             if given.spec is not None and given.spec.ndim == 0:
                 numbers[operator.outputs[0]] = given
@@ -44,6 +51,8 @@ def run(program: Program, kept: frozenset[Value]) -> Program:
         operator = _with_scalar(operator, numbers)
         same = _operand_that_is_the_result(operator)
         if same is None or operator.outputs[0] in fixed:
+            return operator
+        if same not in made and operator.outputs[0].spec.ndim:  # type: ignore[union-attr]
             return operator
         rewriter.replace(operator.outputs[0], same)
         return None
@@ -81,6 +90,11 @@ def _holds_one_number(array: np.ndarray[Any, Any]) -> bool:
     Of one axis: a result of several may lie in memory as its operands do.
     """
     return 0 < array.nbytes <= _SMALL and array.tobytes() == array[:1].tobytes() * array.size
+
+
+def _leaves_order(shape: tuple[Any, ...]) -> bool:
+    """True if one number spread over `shape` leaves it to the other operand how the result lies in memory."""
+    return len(shape) == 1 or (all(type(size) is int for size in shape) and math.prod(shape) > FILLED)
 
 
 def _operand_that_is_the_result(operator: Operator) -> Value | None:
