@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.interpreter import register_wrapping, set_default_interpreter, state
+from d2s.core.interpreter import TensorBase, register_wrapping, set_default_interpreter, state
 from d2s.core.op import Op
 from d2s.core.spec import default_dtype, is_floating
 from d2s.eager import views
@@ -39,9 +39,10 @@ class EagerInterpreter:
         arrays: list[Any] = []
         is_wanted = False
         for arg in args:
-            if isinstance(arg, Tensor):
-                arrays.append(arg.data)
-                if not arg._stop_gradient:
+            if isinstance(arg, TensorBase):
+                tensor: Any = arg
+                arrays.append(tensor.data)
+                if not tensor._stop_gradient:
                     is_wanted = True
             else:
                 arrays.append(arg)

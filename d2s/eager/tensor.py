@@ -11,6 +11,7 @@ from d2s.core.arrays import as_array
 from d2s.core.hooks import RemovableHandle
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.spec import is_floating
+from d2s.core.watched_class import WatchedClass
 from d2s.eager import views
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.values import TensorValues
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from d2s.eager.interpreter import EagerInterpreter
 
 
-class Tensor(TensorValues, TensorMethods, TensorBase):
+class Tensor(TensorValues, TensorMethods, TensorBase, metaclass=WatchedClass):
     """A multi-dimensional array that knows how it was computed.
 
     Made by `d2s.to_tensor`, by creation functions and by ops.  `stop_gradient=True`, the default of `to_tensor`,

@@ -1,5 +1,6 @@
 """Static mode: `to_static` and what belongs to it."""
 
+from d2s.jit import tensor_class as tensor_class
 from d2s.jit.cache import set_cache_size
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.decorators import not_to_static, to_static

@@ -22,6 +22,7 @@ MAX_SHOWN = 4
 
 _CACHES = "__d2s_programs__"
 _size = 64
+_all: weakref.WeakSet[ProgramCache] = weakref.WeakSet()
 
 
 def set_cache_size(programs: int) -> None:
@@ -63,6 +64,8 @@ class ProgramCache:
         self._last: ConcreteProgram | None = None
         self.generality = Generality()
         self.traces = 0
+        _all.add(self)
+        self._cleared = "its Programs were dropped"
         # Why the last ones have been necessary.
         self._reasons: deque[str] = deque(maxlen=MAX_REASONS)
 
@@ -111,7 +114,7 @@ class ProgramCache:
     def note_retrace(self, args: dict[str, Any]) -> str:
         """Why none of the Programs fits, in words: what has changed since the call before."""
         if not self.programs:
-            return "first call" if not self.traces else "its Programs were dropped"
+            return self._cleared if self.traces else "first call"
         last = self.programs[0]
         changes = last.guards.broken(args)
         for change in changes:
@@ -148,9 +151,9 @@ class ProgramCache:
         """All Programs."""
         return [program for program in self.programs if isinstance(program, ConcreteProgram)]
 
-    def clear(self) -> None:
+    def clear(self, why: str = "its Programs were dropped") -> None:
         """Forget all Programs."""
-        self.programs = ()
+        self.programs, self._cleared = (), why
 
 
 def _changed_modes(program: ConcreteProgram | EagerCall) -> list[str]:
@@ -161,6 +164,12 @@ def _changed_modes(program: ConcreteProgram | EagerCall) -> list[str]:
     if program.dtype is not default_dtype():
         found.append(f"the default dtype changed from {program.dtype} to {default_dtype()}")
     return found
+
+
+def drop_all(why: str) -> None:
+    """Forget the Programs of all functions."""
+    for cache in tuple(_all):
+        cache.clear(why)
 
 
 def cache_of(instance: Any, function: Callable[..., Any]) -> ProgramCache:

@@ -81,7 +81,7 @@ def _said(thing: Any) -> str:
 
 def known_tensor(hooks: Any) -> Tensor | None:
     """The Tensor that a value is already: one of the caller's, or one made earlier in this run."""
-    return hooks if isinstance(hooks, Tensor) else None if hooks is None else hooks.tensor
+    return None if hooks is None else hooks if isinstance(hooks, Tensor) else hooks.tensor
 
 
 def name(hooks: Any, tensor: Tensor) -> None:

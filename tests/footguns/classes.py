@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -10,7 +11,7 @@ import sys
 import types
 
 import d2s
-from tests.footguns.stage import differs, footgun, refused
+from tests.footguns.stage import footgun, refused
 from tests.footguns.things import Box, x
 
 factor = 2.0
@@ -426,13 +427,66 @@ def methods_added_to_tensors():
     yield f
 
 
-@differs("a method of Tensor itself, replaced after a function that calls it was traced, is not noticed")
+@footgun
 def method_of_tensors_replaced(stage):
-    f = stage.static(lambda z: (z * 2).sum())
+    @stage.static
+    def f(z):
+        return (z * 2).sum() + d2s.nn.functional.softmax(z).max()
+
     stage(f, x())
     kept = d2s.Tensor.sum
-    d2s.Tensor.sum = lambda self: self * 7
+    for factor in (7.0, 9.0):
+        d2s.Tensor.sum = lambda self, factor=factor: kept(self) * factor
+        try:
+            stage(f, x())
+        finally:
+            d2s.Tensor.sum = kept
+        stage(f, x())
+
+
+@footgun
+def operators_of_tensors_replaced(stage):
+    @stage.static
+    def f(z):
+        return z @ z + 1.0 if hasattr(z, "__matmul__") else z
+
+    @stage.static
+    def shifted(z):
+        return (z >> 3) * 2.0
+
+    stage(f, x())
+    kept = d2s.Tensor.__matmul__
+    d2s.Tensor.__matmul__ = lambda self, other: kept(self, other) * 3.0
     try:
         stage(f, x())
     finally:
-        d2s.Tensor.sum = kept
+        d2s.Tensor.__matmul__ = kept
+    stage(f, x())
+    with contextlib.suppress(TypeError):
+        stage(shifted, x())
+    d2s.Tensor.__rshift__ = lambda self, number: self * number
+    try:
+        stage(shifted, x())
+    finally:
+        del d2s.Tensor.__rshift__
+    stage(f, x())
+
+
+@footgun
+def method_of_tensors_replaced_by_one_with_branches(stage):
+    @stage.static
+    def f(z):
+        return z.abs() + 1.0
+
+    def absolute(self):
+        return self if self.sum() > 0 else -self
+
+    stage(f, x())
+    kept = d2s.Tensor.abs
+    d2s.Tensor.abs = absolute
+    try:
+        stage(f, x())
+        stage(f, -x())
+    finally:
+        d2s.Tensor.abs = kept
+    stage(f, -x())
