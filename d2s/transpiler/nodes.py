@@ -139,11 +139,27 @@ def user_functions(tree: Node) -> list[Node]:
     return found[::-1]
 
 
+def parts_in_frame(function: Node) -> Iterator[Node]:
+    """Everything below `function` that is evaluated in its frame: of functions inside, decorators and defaults."""
+    for statement in function.body:
+        stack = [statement]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack += headers(node) if is_new_scope(node) else parts(node)
+
+
+def headers(scope: Node) -> list[Node]:
+    """What is evaluated around a function, lambda or class when that is defined."""
+    found = list(getattr(scope, "decorator_list", ()))
+    if isinstance(scope, gast.ClassDef):
+        return [*found, *scope.bases, *scope.keywords]
+    return [*found, *(default for default in (*scope.args.defaults, *scope.args.kw_defaults) if default is not None)]
+
+
 def is_generator(function: Node) -> bool:
     """Does the function itself (not one inside it) contain ``yield``?"""
-    return any(
-        isinstance(node, (gast.Yield, gast.YieldFrom)) for statement in function.body for node in walk_own(statement)
-    )
+    return any(isinstance(node, (gast.Yield, gast.YieldFrom)) for node in parts_in_frame(function))
 
 
 def is_docstring(statement: Node) -> bool:

@@ -12,7 +12,7 @@ from d2s.transpiler.nodes import (
     Node,
     blocks_of,
     is_generator,
-    walk_own,
+    parts_in_frame,
     walk_statements,
 )
 
@@ -65,7 +65,7 @@ def keeps_control_flow(function: Node) -> bool:
 
 
 def _reads_its_frame(function: Node) -> bool:
-    return any(reads_frame(node) for statement in function.body for node in walk_own(statement))
+    return any(map(reads_frame, parts_in_frame(function)))
 
 
 def reads_frame(node: Node) -> bool:

@@ -135,10 +135,11 @@ class Writer:
              "    return a, b, c, late"])
 
 
-def told_of(seen: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a call did, with errors that it has put into its argument as text: errors are equal to themselves only."""
-    *others, items = seen
-    return (*others, [(type(item), str(item)) if isinstance(item, Exception) else item for item in items])
+def told_of(seen: Any) -> Any:
+    """What a call did, with the errors in it as text: as objects they are equal to themselves only."""
+    if isinstance(seen, Exception):
+        return type(seen), str(seen)
+    return type(seen)(map(told_of, seen)) if type(seen) in (list, tuple) else seen
 
 
 def differences(count: int, seed: int) -> tuple[int, list[str]]:
