@@ -163,10 +163,12 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block, code: CodeType)
         if error is not None:
             # What may raise when the Program runs does so first.
             acts = tracer.risks or state.grad_enabled is not tracer.grad_mode
-            if not path.choices and not acts and not any(operator.effect for operator in root.operators):
+            acts = acts or bool(path.choices) or any(operator.effect for operator in root.operators)
+            lowered = tracer.lower(error)
+            if lowered is error and not acts:
                 raise error
             tracer.leave_grad_mode()
-            tracer.emit("raise", (), (), {"error": tracer.lower(error)}, effect=True)
+            tracer.emit("raise", (), (), {"error": lowered}, effect=True)
         else:
             tracer.lowering.is_last = True
             template = _lowered_result(tracer, result, code)

@@ -150,10 +150,10 @@ def _said(raised: Exception) -> Any:
     return raised.args[0]
 
 
-def as_raised(raised: Exception, shown: Any) -> Exception:
-    """The exception of the run with the history of the one that stood for it."""
+def as_raised(raised: BaseException, shown: Any, before: tuple[BaseException | None, ...]) -> BaseException:
+    """The exception of the run, with what led to it, in the place of the one that stood for it."""
     error: BaseException = shown.thing
-    raised.__cause__, raised.__context__ = error.__cause__, error.__context__
+    raised.__cause__, raised.__context__ = before
     raised.__suppress_context__ = error.__suppress_context__
     return raised.with_traceback(error.__traceback__)
 

@@ -116,7 +116,21 @@ def _hash(tracer: Tracer, thing: Any) -> Any:
 
 def _next(tracer: Tracer, iterator: Any, *default: Any) -> Any:
     native.refuse_outer_iterator(tracer, iterator)
-    return next(iterator, *default)
+    method = access.special(tracer, iterator, "__next__")
+    if method is None:
+        return next(iterator, *default)
+    try:
+        return late_call(method)
+    except StopIteration:
+        if not default:
+            raise
+    return default[0]
+
+
+def _iter(tracer: Tracer, *args: Any) -> Any:
+    method = access.special(tracer, args[0], "__iter__") if len(args) == 1 else None
+    # What it gives is the user's object, which may be asked for more than items.
+    return _over(iter)(tracer, *args) if method is None else late_call(method)
 
 
 def _vars(tracer: Tracer, *things: Any) -> Any:
@@ -302,7 +316,7 @@ MEANING: dict[Any, Callable[..., Any]] = {
     map: _mapping(map),
     filter: _mapping(filter), sorted: _mapping(sorted), min: _mapping(min), max: _mapping(max),
     zip: _over(zip), enumerate: _over(enumerate), list: _over(list), tuple: _over(tuple), set: _over(set),
-    reversed: asking("__reversed__", otherwise=_reversed), iter: _over(iter), dict: _over(dict),
+    reversed: asking("__reversed__", otherwise=_reversed), iter: _iter, dict: _over(dict),
     frozenset: _over(frozenset), dict.fromkeys: _fromkeys,
     copy.copy: copies.shallow_copy, copy.deepcopy: copies.deep_copy, dataclasses.replace: copies.replaced,
     dataclasses.asdict: copies.as_dict, dataclasses.astuple: copies.as_tuple,

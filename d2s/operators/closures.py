@@ -174,13 +174,14 @@ class Lowering:
 
     def _exception(self, error: BaseException) -> Any:
         """An exception that tells values of this run."""
+        before = (self(error.__cause__), self(error.__context__))
         known = self.tracer.errors_of_run.get(id(error))
         if known is not None:
-            return self._call(as_raised, known[1], _Same(error))
+            return self._call(as_raised, known[1], _Same(error), before)
         args, fields = self(error.args), {name: self(value) for name, value in error.__dict__.items()}
-        if next(values_in((args, fields)), None) is None:
+        if next(values_in((args, fields, before)), None) is None:
             return error
-        return self._call(_with_args, _Same(error), args, fields)
+        return self._call(_with_args, _Same(error), args, fields, before)
 
     def _partial(self, partial: functools.partial[Any]) -> Any:
         parts = (partial.func, *partial.args, *partial.keywords.values())
@@ -379,12 +380,13 @@ def _fill_fields(thing: Any, template: tuple[Any, ...]) -> None:
     restore(Fields(thing), dict(template))
 
 
-def _with_args(error: _Same, args: tuple[Any, ...], fields: dict[str, Any]) -> BaseException:
-    """A copy of an exception, with what it says and holds in this run."""
-    made = copy_of_error(error.thing)
-    made.args = args
+def _with_args(
+    error: _Same, args: tuple[Any, ...], fields: dict[str, Any], before: tuple[BaseException | None, ...]
+) -> BaseException:
+    """A copy of an exception, with what it says and holds in this run, and what led to it."""
+    made = copy_of_error(error.thing, args)
     made.__dict__.update(fields)
-    return made
+    return as_raised(made, error, before)
 
 
 def _make_partial(called: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import itertools
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
+from d2s.errors import Location, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.heap import Heap
+from d2s.operators.iterators import gives_only, reached_by, watches_its_end
 from d2s.operators.merging import merge_outcomes
 from d2s.operators.native import truth
 from d2s.operators.outcomes import CannotMerge, Grown, Outcome
+from d2s.operators.recorder import FollowBoth
 from d2s.operators.region import IteratorAdvanced, apply_changes, trace_branch
 from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
@@ -157,7 +159,9 @@ def for_loop(
         if stop is None:
             continue
         answer = symbol_of(tracer, stop())
-        if is_symbol(answer):
+        if is_symbol(answer) and place in tracer.followed:
+            answer = tracer.decide(answer)
+        elif is_symbol(answer):
             # How far it comes, only the run knows.
             tracer.spent[id(iterator)] = iterator
             break
@@ -169,7 +173,7 @@ def for_loop(
         _count(tracer, _rest_of(tracer, iterator), body, stop)
         return
     # From here on the Program decides in each turn whether the loop is over.
-    for turns, item in enumerate(iterator):
+    for turns, item in enumerate(_items_on_trial(tracer, iterator, place)):
         if turns == MAX_TURNS_AFTER_SYMBOLIC_STOP:
             raise UnsupportedSyntaxError(
                 "a Python loop without end whose break is known only when the Program runs cannot become a graph",
@@ -180,6 +184,36 @@ def for_loop(
             goes_on = _guarded_turn(tracer, body, item, stop)
         if goes_on is False:
             return
+
+
+def _items_on_trial(tracer: Tracer, iterator: Iterator[Any], place: Location | None) -> Iterator[Any]:
+    """The items for turns that the run may not come to: fetching one must do nothing else.
+
+    Raises
+    ------
+    FollowBoth
+        If it does more than that: then the trace has to follow both ways at the end of each turn.
+    """
+    if gives_only(iterator):
+        yield from iterator
+        return
+    while True:
+        before = Heap(reached_by(iterator), tracer.is_outer)
+        acts = tracer.effects, tracer.risks
+        try:
+            item = next(iterator)
+        except StopIteration:
+            item = _END
+        except Exception:
+            raise FollowBoth(place, place) from None
+        if watches_its_end(iterator) or before.changes() or acts != (tracer.effects, tracer.risks):
+            raise FollowBoth(place, place)
+        if item is _END:
+            return
+        yield item
+
+
+_END = object()
 
 
 def _guarded_turn(tracer: Tracer, body: Callable[[Any], Any], item: Any, stop: Callable[[], Any]) -> Any:

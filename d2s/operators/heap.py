@@ -177,7 +177,7 @@ class Heap:
                 stack.extend(thing.elements.tensors())
             elif isinstance(thing, CellType) and is_outer(thing):
                 continue
-            elif isinstance(thing, Iterator) and not is_outer(thing):
+            elif isinstance(thing, Iterator) and not is_outer(thing) and not is_user_object(thing):
                 self._iterators.append((thing, progress_of(thing)))
             elif self._is_mutable(thing):
                 self._note(id(thing), thing, stack)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import keys, native, open_lists, picking
+from d2s.operators import keys, native, open_lists, picking, special_methods
 from d2s.operators.access import special
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import holds_tensors
+from d2s.operators.libraries import holds_tensors, run_over
 from d2s.operators.open_items import is_open
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
@@ -124,6 +124,8 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
         open_lists.store_item(tracer, target, index, value)
         return
     tracer.check_not_frozen(target)
+    if isinstance(index, slice):
+        value = run_over(tracer, value)
     if isinstance(target, dict):
         keys.key(tracer, index, target)
     _adopt_namespace(tracer, target)
@@ -158,6 +160,8 @@ def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
 def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
     """``target += value`` and its like; gives what is bound again."""
     function = getattr(operator, name)
+    if type(target) is list and name == "iadd":
+        value = run_over(tracer, value)
     if native.is_division_in_try(tracer, name, target, value):
         return native.divided_in_try(tracer, name, target, value)
     if isinstance(target, TensorBase):
@@ -197,11 +201,12 @@ def contains(tracer: Tracer, container: Any, element: Any) -> Any:
     method = None if isinstance(container, TensorBase) else special(tracer, container, "__contains__")
     if method is not None:
         return late_call(bool, late_call(method, element))
-    if isinstance(container, list | tuple | deque):
-        from d2s.operators.special_methods import compares, search
-
-        if compares(tracer, container) or compares(tracer, element):
-            return search(tracer, tracer.snapshot(container), "__contains__", element)
+    parts = run_over(tracer, container)
+    if parts is not container:
+        return special_methods.search(tracer, parts, "__contains__", element)
+    if isinstance(container, list | tuple | deque) and any(
+            special_methods.compares(tracer, part) for part in (container, element)):
+        return special_methods.search(tracer, tracer.snapshot(container), "__contains__", element)
     source = tracer.source_of(container)
     if isinstance(container, dict | set | frozenset):
         keys.key(tracer, element, container)

@@ -84,6 +84,10 @@ _CALL_THEIR_ARGUMENTS = (
 )
 
 
+# What runs over its arguments: modules all functions and classes of which do so, and others.
+_ITERATING = frozenset({"itertools", "heapq", "_heapq", "math", "statistics", "collections", "_collections"})
+_RUN_OVER = (functools.reduce, bytes, bytearray)
+
 # Modules of which all functions do so.
 _CALLING = frozenset({"re", "bisect", "_bisect", "statistics"})
 
@@ -132,6 +136,9 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
 # Methods of containers that read all that another container holds.
 _TAKE_WHOLE = frozenset({
     "extend", "extendleft", "update", "intersection_update", "difference_update", "symmetric_difference_update"})
+# These too, and change nothing.
+_COMPARE_WHOLE = frozenset({
+    "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"})
 
 
 def _call_bound_builtin(
@@ -143,6 +150,8 @@ def _call_bound_builtin(
     from d2s.operators.protocols import iterable_of
 
     tracer.check_untouched(owner)
+    if name in _TAKE_WHOLE or name in _COMPARE_WHOLE:
+        args = tuple(run_over(tracer, arg) for arg in args)
     args = keys.asked_for(tracer, owner, name, args)
     if is_open(owner):
         return open_lists.call_method(tracer, func, owner, args, kwargs)
@@ -150,6 +159,10 @@ def _call_bound_builtin(
         return open_lists.take_all(tracer, owner, func, args)
     outer = tracer.is_outer(owner)
     if isinstance(owner, BaseException) and not outer:
+        if name == "add_note" and holds_objects(args):
+            # Python takes only text that it knows.
+            owner.__dict__.setdefault("__notes__", []).extend(args)
+            return None
         return func(*args, **kwargs)
     kind = next((kind for kind in READERS if isinstance(owner, kind)), None)
     if not outer and kind in (list, deque) and name in ("index", "count", "remove") and len(args) == 1:
@@ -222,8 +235,20 @@ def traced(func: Any) -> Any:
     return run
 
 
+def run_over(tracer: Tracer, thing: Any) -> Any:
+    """What code that is not traced runs over: an object of the user's class is asked for its items as in a loop."""
+    from d2s.operators import access
+    from d2s.operators.protocols import iterable_of
+
+    # Of a mapping such code asks more.
+    is_users = not hasattr(type(thing), "keys") and access.special(tracer, thing, "__iter__") is not None
+    return iterable_of(tracer, thing) if is_users else thing
+
+
 def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A library function that is pure, unless it is given something older that it may change or look deep into."""
+    if policy.module_of(func) in _ITERATING or any(func is known for known in _RUN_OVER):
+        args = tuple(run_over(tracer, arg) for arg in args)
     older = [arg for arg in (*args, *kwargs.values()) if tracer.is_outer(arg) and not _is_harmless(arg)]
     changes = _may_change(func)
     if policy.module_of(func) in _LOOK_DEEP and any(_tells_later(tracer, arg) for arg in (*args, *kwargs.values())):

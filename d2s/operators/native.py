@@ -184,7 +184,11 @@ def unpack(tracer: Tracer, value: Any, before: int | None, after: int | None) ->
             refuse("a list whose length only the run knows is unpacked into several displays")
         return open_functions.unpacked(tracer, value, before, after)
     method = _user_method(tracer, value, "__iter__")
-    return seen(tracer, value) if method is None else late_call(method)
+    if method is None:
+        return seen(tracer, value)
+    from d2s.operators.protocols import items_of
+
+    return items_of(tracer, late_call(method))
 
 
 def matched(tracer: Tracer, subject: Any, types_at: str) -> Any:

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -48,7 +48,7 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
         )
     method = access.special(tracer, iterable, "__iter__")
     if method is not None:
-        return late_call(method)
+        return items_of(tracer, late_call(method))
     getter = access.special(tracer, iterable, "__getitem__") if lookup(type(iterable), "__iter__") is ABSENT else None
     if getter is not None:
         return _items(getter)
@@ -61,6 +61,21 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
             return tracer.snapshot(iterable)
         return _guarded_parts(tracer, iterable)
     return iterable
+
+
+def items_of(tracer: Tracer, iterator: Any) -> Any:
+    """What an iterator gives; `__next__` of the user's class is traced."""
+    method = None if isinstance(iterator, Turns) else access.special(tracer, iterator, "__next__")
+    return iterator if method is None else _nexts(method)
+
+
+def _nexts(method: Callable[[], Any]) -> Generator[Any, None, Any]:
+    while True:
+        try:
+            item = late_call(method)
+        except StopIteration as stop:
+            return stop.value
+        yield item
 
 
 def _items(getter: Callable[..., Any]) -> Iterator[Any]:

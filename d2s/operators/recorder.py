@@ -81,13 +81,13 @@ class FollowBoth(BaseException):
 
     Attributes
     ----------
-    place : Location
-        The branch.
+    place : Location or None
+        The branch, or the loop.
     line : Location or None
         What needs to know which path it is on.
     """
 
-    def __init__(self, place: Location, line: Location | None) -> None:
+    def __init__(self, place: Location | None, line: Location | None) -> None:
         super().__init__(place)
         self.place = place
         self.line = line

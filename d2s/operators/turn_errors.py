@@ -7,6 +7,7 @@ from types import CellType, TracebackType
 from typing import Any
 
 from d2s.operators.control_flow import bound
+from d2s.operators.libraries import holds_symbols
 from d2s.operators.symbols import is_symbol
 from d2s.operators.tracer import Tracer
 
@@ -19,7 +20,7 @@ class TurnErrors:
 
     def __init__(self) -> None:
         self._errors: list[tuple[BaseException, TracebackType | None]] = []
-        self._cells: dict[tuple[int, int | str], CellType] = {}
+        self._cells: dict[tuple[int, int, int | str], CellType] = {}
         self._new: list[CellType] = []
 
     def forget(self) -> None:
@@ -34,12 +35,13 @@ class TurnErrors:
         """A turn ends with this exception; its number."""
         self._errors.append((error, error.__traceback__))
         number = len(self._errors)
-        for where, part in _symbols_in(error):
-            cell = self._cells.get((number, where))
-            if cell is None:
-                cell = self._cells[number, where] = CellType()
-                self._new.append(cell)
-            cell.cell_contents = part
+        for link, symbols in enumerate(map(_symbols_in, _chain(error))):
+            for where, part in symbols:
+                cell = self._cells.get((number, link, where))
+                if cell is None:
+                    cell = self._cells[number, link, where] = CellType()
+                    self._new.append(cell)
+                cell.cell_contents = part
         return number
 
     def settle(self) -> bool:
@@ -59,18 +61,31 @@ class TurnErrors:
                 raise error.with_traceback(trace)
 
     def _tell(self, number: int, error: BaseException) -> None:
-        """Let an exception say what the variables hold behind the loop."""
-        args = list(error.args)
-        for (own, where), cell in self._cells.items():
-            if own == number:
-                told = bound("carried", cell.cell_contents)
-                if isinstance(where, int):
-                    args[where] = told
-                else:
-                    error.__dict__[where] = told
-        error.args = tuple(args)
+        """Let an exception, and those that led to it, say what the variables hold behind the loop."""
+        links = list(_chain(error))
+        for (own, link, where), cell in self._cells.items():
+            if own != number:
+                continue
+            told, found = bound("carried", cell.cell_contents), links[link]
+            if isinstance(where, int):
+                found.args = (*found.args[:where], told, *found.args[where + 1 :])
+            else:
+                found.__dict__[where] = told
 
 
-def _symbols_in(error: BaseException) -> Iterator[tuple[int | str, Any]]:
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An exception, those in it, and those that led to it, each once."""
+    seen: dict[int, BaseException] = {}
+    stack: list[BaseException | None] = [error]
+    while stack:
+        found = stack.pop()
+        if found is not None and id(found) not in seen:
+            seen[id(found)] = found
+            stack += [found.__context__, found.__cause__]
+            stack += found.exceptions if isinstance(found, BaseExceptionGroup) else ()
+    yield from seen.values()
+
+
+def _symbols_in(error: BaseException) -> list[tuple[int | str, Any]]:
     places: list[tuple[int | str, Any]] = [*enumerate(error.args), *error.__dict__.items()]
-    return ((where, part) for where, part in places if is_symbol(part))
+    return [(where, part) for where, part in places if is_symbol(part) or holds_symbols(part)]

@@ -95,10 +95,11 @@ def register_hook(point: Any, hook: Callable[[Any], Any]) -> Any:
     return point.add(hook)
 
 
-def copy_of_error(error: BaseException) -> BaseException:
-    """A copy that is made without the constructor, which may take something else than `args`."""
-    made = type(error).__new__(type(error), *error.args)
-    made.args = error.args
+def copy_of_error(error: BaseException, args: tuple[Any, ...] | None = None) -> BaseException:
+    """A copy, with other `args` if they are given; made without the constructor, which may take something else."""
+    args = error.args if args is None else args
+    made = type(error).__new__(type(error), *args)
+    made.args = args
     made.__dict__.update(error.__dict__)
     return made
 

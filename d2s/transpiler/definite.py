@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import gast
 
-from d2s.transpiler.nodes import COMPREHENSIONS, TRIES, Node, parts, walk_statements
+from d2s.transpiler.nodes import COMPREHENSIONS, TRIES, Node, parts, walk, walk_statements
 from d2s.transpiler.scopes import bound_names, local_names, parameters
 
 # Since Python 3.12, all but generator expressions.
@@ -34,8 +34,20 @@ def mark_maybe_unbound(function: Node) -> None:
     >>> [node.id for node in gast.walk(tree) if getattr(node, "maybe_unbound", False)]
     ['y']
     """
-    analysis = _DefiniteAssignment(local_names(function))
+    analysis = _DefiniteAssignment(local_names(function), _deleted_inside(function))
     analysis.block(function.body, frozenset(parameters(function)))
+
+
+def _deleted_inside(function: Node) -> set[str]:
+    """Variables of a function that functions inside delete: they may do so at any time."""
+    declared: set[str] = set()
+    deleted: set[str] = set()
+    for node in walk(function):
+        if isinstance(node, gast.Nonlocal):
+            declared.update(node.names)
+        elif isinstance(node, gast.Delete):
+            deleted.update(target.id for target in node.targets if isinstance(target, gast.Name))
+    return declared & deleted
 
 
 def _meet(*states: State) -> State:
@@ -46,8 +58,9 @@ def _meet(*states: State) -> State:
 class _DefiniteAssignment:
     """A forward walk over the statements of one function."""
 
-    def __init__(self, names: set[str]) -> None:
+    def __init__(self, names: set[str], unsure: set[str]) -> None:
         self.names = names
+        self.unsure = unsure
         self.breaks: list[list[State]] = []
         self.continues: list[list[State]] = []
         self.in_inner_scope = False
@@ -108,7 +121,8 @@ class _DefiniteAssignment:
         return state
 
     def read(self, name: Node, state: frozenset[str]) -> None:
-        if isinstance(name.ctx, gast.Load) and name.id in self.names and name.id not in state:
+        is_unsure = name.id not in state or name.id in self.unsure
+        if isinstance(name.ctx, gast.Load) and name.id in self.names and is_unsure:
             name.maybe_unbound = True
             name.is_read_as_free = self.in_inner_scope
 

@@ -360,3 +360,50 @@ def caught_with_values_of_a_turn(x, n):
     except _WithFields as error:
         return error.args[0] * 2, error.turn
     return x, -1
+
+
+# --- errors that tell values of the run ------------------------------------------------
+
+
+@program
+def raised_before_anything_else(x, n):
+    raise ValueError(x.sum(), [n])
+
+
+@program
+def raised_from_one_that_tells_a_tensor(x, c):
+    try:
+        raise KeyError(x.sum())
+    except KeyError as error:
+        if c > 0:
+            raise ValueError(1) from error
+    return x
+
+
+@program
+def group_that_tells_tensors(x, c):
+    if c < 0:
+        raise ExceptionGroup("group", [ValueError(x.sum()), ExceptionGroup("inner", [KeyError(c)])])
+    return x
+
+
+@program
+def notes_that_tell_tensors(x, c):
+    error = ValueError(1)
+    error.add_note(f"{x.sum()}")
+    error.add_note("known")
+    if c > 0:
+        raise error
+    return x
+
+
+@program
+def raised_from_another_in_a_tensor_loop(x, c, n):
+    for i in range(n):
+        try:
+            x = x * 2
+            if x.sum() > c + 3:
+                raise ValueError(x.sum())
+        except ValueError as error:
+            raise RuntimeError(i) from error
+    return x

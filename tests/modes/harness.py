@@ -150,7 +150,8 @@ def collected(seen: Seen, args: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
         try:
             yield entry
         except Exception as error:
-            entry["error"] = type(error), message(error), [type(part) for part in chain(error)]
+            entry["error"] = type(error), message(error), [
+                (type(part), message(part), getattr(part, "__notes__", [])) for part in chain(error)]
     entry["warned"] = [(w.category, str(w.message)) for w in warned]
     entry["printed"] = printed.getvalue()
     entry["log"] = plain(list(LOG), Names(args))
@@ -166,11 +167,16 @@ def message(error: BaseException) -> str:
     return re.sub(r"tensor_[0-9a-f]+", "tensor", text)
 
 
-def chain(error: BaseException) -> Iterator[BaseException]:
-    """The causes of an error of the user; what an error of d2s is made from is its own affair."""
-    while error.__cause__ is not None and not isinstance(error, d2s.errors.D2SError):
-        error = error.__cause__
-        yield error
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error of the user, those in it, and what led to it; what one of d2s is made from is its own affair."""
+    if error is None:
+        return
+    yield error
+    if not isinstance(error, d2s.errors.D2SError):
+        for part in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
+            yield from chain(part)
+        yield from chain(error.__cause__)
+        yield from chain(None if error.__suppress_context__ else error.__context__)
 
 
 def differentiate(results: Any, times: int) -> None:

@@ -784,6 +784,20 @@ def coroutines_stay(x):
 
 
 @case(*ints)
+def deleted_by_a_function_inside(x):
+    def delete():
+        nonlocal y
+        if x > 1:
+            del y
+
+    y = x
+    delete()
+    if x:
+        return y
+    return -1
+
+
+@case(*ints)
 def bare_raise_in_branch(x):
     try:
         try:

@@ -298,6 +298,11 @@ class _Instrument(Stores):
             node.value = self.operator("iterate", node.value, node.value)
         return node
 
+    def visit_YieldFrom(self, node: Node) -> Any:
+        value = self.visit(node.value)
+        node.value = self.operator("iterate", value, value)
+        return node
+
     def visit_List(self, node: Node) -> Any:
         if not isinstance(node.ctx, gast.Load) or not any(isinstance(part, gast.Starred) for part in node.elts):
             return self.generic_visit(node)

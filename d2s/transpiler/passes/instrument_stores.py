@@ -12,6 +12,7 @@ from d2s.transpiler.passes.instrument_scopes import Scopes
 from d2s.transpiler.template import assign, constant, load, own_call, store, thunk
 from d2s.transpiler.visitors import Rewriter
 
+_DISPLAYS = (gast.Tuple, gast.List)
 _IN_PLACE = {
     gast.Add: "iadd",
     gast.Sub: "isub",
@@ -57,23 +58,26 @@ class Stores(Rewriter):
         """Is this target only names that Python may bind itself?"""
         if isinstance(target, gast.Name):
             return self.scopes.kind(target.id) in ("local", "class")
-        if isinstance(target, gast.Starred):
-            return self.is_native(target.value)
-        if isinstance(target, (gast.Tuple, gast.List)):
-            return all(self.is_native(element) for element in target.elts)
+        if isinstance(target, _DISPLAYS):
+            # What is taken apart inside of it has to be read through the trace, too.
+            parts = [part.value if isinstance(part, gast.Starred) else part for part in target.elts]
+            return all(not isinstance(part, _DISPLAYS) and self.is_native(part) for part in parts)
         return False
 
-    def stores(self, target: Node, value: str) -> list[Node]:
-        """Statements that store the variable `value` into `target`."""
-        if isinstance(target, (gast.Tuple, gast.List)) and not self.is_native(target):
-            return self.unpacked(target, value)
+    def stores(self, target: Node, value: str, is_part: bool = False) -> list[Node]:
+        """Statements that store the variable `value`, or such a part of one, into `target`."""
+        found = load(value)
+        if is_part and isinstance(target, _DISPLAYS):
+            found = self.operator("unpack", target, found, *map(constant, self.counts(target)))
         if self.is_native(target):
-            statement = gast.Assign(targets=[target], value=load(value), type_comment=None)
+            statement = gast.Assign(targets=[target], value=found, type_comment=None)
+        elif isinstance(target, _DISPLAYS):
+            return self.unpacked(target, found)
         else:
-            statement = gast.Expr(value=self.store_call(target, load(value)))
+            statement = gast.Expr(value=self.store_call(target, found))
         return [located(statement, target)]
 
-    def unpacked(self, target: Node, value: str) -> list[Node]:
+    def unpacked(self, target: Node, value: Node) -> list[Node]:
         """Unpack into temporaries first: Python, too, unpacks before it evaluates the first target."""
         temporaries: list[str] = []
         pattern: list[Node] = []
@@ -82,10 +86,10 @@ class Stores(Rewriter):
             name = store(temporaries[-1])
             pattern.append(gast.Starred(value=name, ctx=gast.Store()) if isinstance(element, gast.Starred) else name)
         whole = gast.Tuple(elts=pattern, ctx=gast.Store())
-        done = [located(gast.Assign(targets=[whole], value=load(value), type_comment=None), target)]
+        done = [located(gast.Assign(targets=[whole], value=value, type_comment=None), target)]
         for element, temporary in zip(target.elts, temporaries, strict=True):
             inner = element.value if isinstance(element, gast.Starred) else element
-            done += self.stores(inner, temporary)
+            done += self.stores(inner, temporary, is_part=True)
         return done
 
     @staticmethod
@@ -112,8 +116,7 @@ class Stores(Rewriter):
 
     def visit_Assign(self, node: Node) -> Any:
         node.value = self.visit(node.value)
-        displays = (gast.Tuple, gast.List)
-        if any(isinstance(target, displays) for target in node.targets) and not isinstance(node.value, displays):
+        if any(isinstance(target, _DISPLAYS) for target in node.targets) and not isinstance(node.value, _DISPLAYS):
             counts = self.counts(node.targets[0]) if len(node.targets) == 1 else ()
             node.value = self.operator("unpack", node.value, node.value, *map(constant, counts))
         if self.scopes.is_class_body or all(self.is_native(target) for target in node.targets):
@@ -162,7 +165,7 @@ class Stores(Rewriter):
         return [statement for target in node.targets for statement in self.deletions(target)]
 
     def deletions(self, target: Node) -> list[Node]:
-        if isinstance(target, (gast.Tuple, gast.List)):
+        if isinstance(target, _DISPLAYS):
             return [statement for element in target.elts for statement in self.deletions(element)]
         if self.is_native(target):
             return [located(gast.Delete(targets=[target]), target)]
