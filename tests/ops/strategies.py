@@ -151,6 +151,12 @@ def _binary(draw: Draw) -> Case:
     return Case([reals(draw, first), reals(draw, second)])
 
 
+@case_of("add_relu", "add_tanh", "add_sigmoid")
+def _add_and_activation(draw: Draw) -> Case:
+    first, second = broadcastable(draw)
+    return Case([spaced(draw, first), reals(draw, second)])
+
+
 @case_of("divide", "atan2")
 def _divide(draw: Draw) -> Case:
     first, second = broadcastable(draw)

@@ -15,9 +15,11 @@ from d2s.static.passes import batch_products as batch_products_pass
 from d2s.static.passes import (
     batch_turns,
     fold_constants,
+    fuse_bias,
     hoist_invariants,
     merge_duplicates,
     move_signs,
+    recompute,
     remove_dead,
     share_parts,
     simplify,
@@ -34,7 +36,10 @@ PIPELINE: tuple[tuple[str, Pass], ...] = (
     ("share_parts", share_parts.run),
     ("merge_duplicates", merge_duplicates.run),
     ("hoist_invariants", hoist_invariants.run),
+    ("fuse_bias", fuse_bias.run),
     ("remove_dead", remove_dead.run),
+    # Last: what is computed again must not be merged with what it repeats.
+    ("recompute", recompute.run),
 )
 
 # These keep results to a tolerance, not to the bit; only on demand.

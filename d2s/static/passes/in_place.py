@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from d2s.core.spec import TensorSpec
+from d2s.static import passes
 from d2s.static.program import Block, Operator, Value, walk_operators
 from d2s.words import counted
 
@@ -73,6 +74,8 @@ def plan_in_place(block: Block, contiguous: Iterable[Value], kept: Iterable[Valu
     kept : iterable of Value
         Values that are needed after the function has ended.
     """
+    if "in_place" in passes.disabled:
+        return InPlacePlan(set())
     return _Planner(block, contiguous, kept).plan
 
 
