@@ -13,7 +13,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
-from hypothesis import strategies as st
 
 import d2s
 from d2s.static import passes

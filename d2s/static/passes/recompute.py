@@ -12,7 +12,8 @@ from d2s.static.program import Names, Operator, Program, Value, all_values, map_
 SMALLEST = 1 << 16
 
 # One pass over memory, and little more.
-_CHEAP = frozenset({"add", "subtract", "multiply", "negative", "abs", "square", "maximum", "minimum", "relu", "add_relu"})
+_CHEAP = frozenset({
+    "abs", "add", "add_relu", "maximum", "minimum", "multiply", "negative", "relu", "square", "subtract"})
 
 
 def run(program: Program, kept: frozenset[Value]) -> Program:
@@ -92,7 +93,7 @@ class _Plan:
             like, reader = made[value], self.program.operators[place]
             new.setdefault(place, []).append(
                 dataclasses.replace(like, outputs=(copies[value],), location=reader.location))
-        found = []
+        found: list[Operator] = []
         for place, operator in enumerate(self.program.operators):
             found += new.get(place, ())
             if any(value in copies and min(self.reads[value]) >= self.start for value in operator.outputs):
