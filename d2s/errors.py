@@ -230,10 +230,6 @@ class HookError(D2SError, RuntimeError):
     """A gradient hook cannot be registered here, or returned something that is no gradient of its tensor."""
 
 
-class SourceError(D2SError, OSError):
-    """The source of a function cannot be found, so it cannot be converted."""
-
-
 class _Refusals(threading.local):
     """What was refused while this thread traces; None outside of traces."""
 
@@ -263,6 +259,8 @@ def note_interruption(error: BaseException) -> None:
 class _Refusal(D2SError):
     """Says that code cannot become a graph."""
 
+    is_noted = True
+
     def __init__(
         self,
         message: str,
@@ -272,7 +270,7 @@ class _Refusal(D2SError):
         kind: str | None = None,
     ) -> None:
         super().__init__(message, location, advice, kind=kind)
-        if _refusals.noted is not None:
+        if self.is_noted and _refusals.noted is not None:
             _refusals.noted.append(self)
 
 
@@ -282,6 +280,13 @@ class UnsupportedSyntaxError(_Refusal, NotImplementedError):
 
 class TracingError(UnsupportedSyntaxError, TypeError):
     """Python needs the value of a tensor that is known only when the Program runs."""
+
+
+class SourceError(UnsupportedSyntaxError, OSError):
+    """The source of a function cannot be found, so it cannot be converted."""
+
+    # Inside of a trace such a function runs as it is: nothing is refused there.
+    is_noted = False
 
 
 class GuardError(D2SError, ValueError):

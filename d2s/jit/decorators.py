@@ -88,7 +88,7 @@ def _made(function: Any, options: dict[str, Any]) -> StaticFunction:
     refusal: D2SError | None = None
     try:
         function = _with_source(function)
-    except (SourceError, UnsupportedSyntaxError) as error:
+    except UnsupportedSyntaxError as error:
         if options["full_graph"] or not isinstance(function, FunctionType):
             raise
         refusal = error

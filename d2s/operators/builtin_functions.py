@@ -236,6 +236,10 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
             return open_lists.copied(tracer, list, args[0])
         if len(args) == 1 and function in (tuple, set, frozenset, dict) and is_open(args[0]):
             return tracer.python_call(function, args, kwargs, kind=function, effect=True)
+        if function is enumerate and len(args) + len(kwargs) == 2:
+            start = symbol_of(tracer, kwargs.get("start", args[-1]))
+            if is_symbol(start):
+                return _counted_from(tracer, args[0], start)
         things = args if function is zip else args[:1]
         parts = open_lists.parts_of(tracer, things) if function in (zip, enumerate, reversed, iter) else None
         if parts is not None:
@@ -251,6 +255,15 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*seen, **kwargs)
 
     return traced
+
+
+def _counted_from(tracer: Tracer, things: Any, start: Any) -> Any:
+    """``enumerate(things, start)`` from a number of the run."""
+    number = ObjectVariable(tracer, tracer.truth_of(start, "an index")) if isinstance(start, Variable) else start
+    parts = open_lists.parts_of(tracer, (things,))
+    if parts is not None:
+        return open_lists.Parts(tracer, parts, start=number)
+    return ((number + place, part) for place, part in enumerate(_iterable(tracer, things)))
 
 
 def _over_parts(

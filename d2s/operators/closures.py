@@ -11,7 +11,17 @@ import functools
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import BuiltinMethodType, CellType, FunctionType, GeneratorType, MethodType, ModuleType, SimpleNamespace
+from types import (
+    AsyncGeneratorType,
+    BuiltinMethodType,
+    CellType,
+    CoroutineType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +30,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.op import OP_TABLE
 from d2s.eager.views import share
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators import views
+from d2s.operators import coroutines, views
 from d2s.operators.attempts import as_raised
 from d2s.operators.converted import is_converted, is_loaded, nested_in
 from d2s.operators.guards import lookup
@@ -93,6 +103,8 @@ class Lowering:
                 "call has made it", user_location(), "Make it outside, or by calling its class.",
                 kind="U19",
             )
+        if isinstance(tree, CoroutineType | AsyncGeneratorType):
+            raise coroutines.refusal(f"a {type(tree).__name__} made inside is given to code that is not traced")
         if isinstance(tree, GeneratorType | Iterator):
             raise UnsupportedSyntaxError(
                 f"a {type(tree).__name__} made inside cannot leave the function or be kept for later", user_location(),

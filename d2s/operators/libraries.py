@@ -22,7 +22,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import Location, TracingError, user_location
-from d2s.operators import places, policy
+from d2s.operators import coroutines, places, policy
 from d2s.operators.equality import is_plain
 from d2s.operators.open_items import is_open
 from d2s.operators.surroundings import note_decimals, refuse_looking_around
@@ -335,6 +335,8 @@ def call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwar
     module = policy.module_of(func)
     if func is logging.getLogger and not holds_objects(args):
         return func(*args, **kwargs)
+    if coroutines.is_run(func, args) and not tracer.is_outer(args[0]):
+        return coroutines.run(args[0])
     if module == "pdb" and func.__name__ == "set_trace":
         return places.stop_in_debugger(tracer, **kwargs)
     if module in PURE and func.__name__ not in _EFFECTS_IN_PURE:

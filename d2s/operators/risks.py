@@ -18,7 +18,7 @@ from d2s.static.program import Value, values_in
 Errors: TypeAlias = tuple[type[Exception], ...]
 
 _SAFE_FUNCTIONS = frozenset({
-    print, str, repr, format, bool, len, setattr, getattr, dict.fromkeys,
+    print, str, repr, format, bool, len, setattr, getattr, hasattr, isinstance, callable, type, id, dict.fromkeys,
     operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge, operator.not_, operator.neg,
     operator.pos, operator.abs, operator.add, operator.sub, operator.mul, operator.and_, operator.or_, operator.xor,
     operator.setitem, operator.contains, operator.iadd,

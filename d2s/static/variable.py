@@ -355,6 +355,17 @@ class ObjectVariable:
     def __iter__(self) -> Any:
         raise self._concrete("a Python loop")
 
+    def __await__(self) -> Any:
+        raise self._concrete("await")
+
+    def __aiter__(self) -> Any:
+        raise self._concrete("async for")
+
+    def __aenter__(self) -> Any:
+        raise self._concrete("async with")
+
+    __aexit__ = __aenter__
+
     def __len__(self) -> int:
         raise self._concrete("len()")
 
