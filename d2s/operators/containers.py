@@ -20,7 +20,7 @@ from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Item, Source
 from d2s.operators.stored import Held, Stored, content_at
-from d2s.static.program import Program
+from d2s.static.program import Program, Value
 from d2s.static.variable import ObjectVariable, Variable
 from d2s.words import counted
 
@@ -40,6 +40,9 @@ class ContainerReader(OutsideReader):
     ) -> None:
         super().__init__(program, numbers, sizes)
         self.pending: dict[tuple[int, str, Any], Any] = {}
+        # Older containers that were given tensors, at places that only the run knows, and what was read of such.
+        self.given_tensors: dict[int, Any] = {}
+        self.elements: set[Value] = set()
         # When, in epochs, each was stored.
         self._stored_at: dict[Any, int] = {}
         self._viewed: dict[int, list[weakref.ref[Any]]] = {}
@@ -145,6 +148,16 @@ class ContainerReader(OutsideReader):
             self.pending[place] = (value, thing)
         self._stored_at[place] = self.epoch
 
+    def refuse_element(self, value: Value) -> None:
+        """Refuse to compute with what was read of a changed container that holds tensors: its shape is not known."""
+        if value in self.elements:
+            raise UnsupportedSyntaxError(
+                "an element of a container from outside that this function has changed, and which holds tensors, is "
+                "combined with a tensor", user_location(), "Read it before the change, use the value that was put in, "
+                "or keep the function eager with @d2s.jit.not_to_static.",
+                kind="U04",
+            )
+
     def hold(self, place: Any, value: Any, thing: Any) -> None:
         """Let a variable of the trace hold `value`, which is at a place of an older object now."""
         self.pending[place] = (Held(value), thing)
@@ -196,6 +209,10 @@ class ContainerReader(OutsideReader):
         others = [place[2] for place in self.pending if place[:2] == (id(target), "item")]
         if not all(type(other) is str if isinstance(key, str) else type(other) is tuple for other in others):
             self.changed(target)
+        self.note_place(target, key, value)
+
+    def note_place(self, target: Any, key: Any, value: Any) -> None:
+        """Take note of what is in an older container at a place from now on."""
         self.note_stored((id(target), "item", _key_of(key)), value, target)
         self._note_key(target, key)
 

@@ -44,7 +44,7 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     if source is None or holds_tensors(value):
         place = picking.place_in(tracer, value, index)
         if place is not None:
-            names = list(value) if isinstance(value, dict) else range(len(value))
+            names = picking.names_in(tracer, value)
             return picking.picked(tracer, lambda number: item(tracer, value, names[number]), place, len(names))
     if source is None:
         _fill_in(value, index)
@@ -57,7 +57,10 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     if known is not None:
         return tracer.read_item(value, known, source)
     if id(value) in tracer.dirty or isinstance(value, np.ndarray) or _holds_symbol(index):
-        return tracer.python_call(operator.getitem, (value, index), effect=True)
+        found = tracer.python_call(operator.getitem, (value, index), effect=True)
+        if holds_tensors(value) or id(value) in tracer.given_tensors:
+            tracer.elements.add(found.value)
+        return found
     if isinstance(value, dict) and type(value) is not dict and index not in value:
         tracer.require(Guard(source, "{k0} not in {v}", (index,), f"without {index!r}"), value)
         if lookup(type(value), "__missing__") is lookup(dict, "__missing__"):
@@ -133,11 +136,29 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     if setter is not None:
         late_call(setter, index, value)
     elif tracer.is_outer(target):
-        tracer.store_item(target, index, value)
+        _store_outside(tracer, target, index, value)
     elif isinstance(target, list) and (place := picking.place_in(tracer, target, index, "list assignment")) is not None:
         picking.put(tracer, target, place, value)
     else:
         target[index] = tracer.snapshot(value) if isinstance(index, slice) else value
+
+
+def _store_outside(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
+    """The same in an older container."""
+    given = isinstance(value, TensorBase)
+    place = None
+    if type(target) is list and (given or holds_tensors(target)):
+        place = picking.place_in(tracer, target, index, "list assignment")
+    if place is None:
+        if given:
+            tracer.given_tensors[id(target)] = target
+        tracer.store_item(target, index, value)
+        return
+    before = [item(tracer, target, number) for number in range(len(target))]
+    tracer.effect(operator.setitem, target, index, value)
+    picking.put(tracer, before, place, value)
+    for number, now in enumerate(before):
+        tracer.note_place(target, number, now)
 
 
 def delete_item(tracer: Tracer, target: Any, index: Any) -> None:

@@ -178,6 +178,10 @@ def _call_bound_builtin(
             return func(*args, **_with_traced_key(tracer, owner if name == "sort" else (), kwargs))
         result = run_later(tracer, func, args, kwargs)
         tracer.changed(owner)
+        if holds_tensors(args):
+            tracer.given_tensors[id(owner)] = owner
+        if holds_tensors(list(owner)) or id(owner) in tracer.given_tensors:
+            tracer.elements.add(result.value)
         return None if name in _GIVE_NOTHING else result
     if outer and tracer.is_unknown(owner):
         return run_later(tracer, func, args, kwargs)

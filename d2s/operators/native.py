@@ -81,7 +81,7 @@ def _identity(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     """``left is right``: of what is known only when the Program runs, it is asked then."""
     left, right = _operand(tracer, left), _operand(tracer, right)
     if isinstance(left, Variable) and isinstance(right, Variable) and left is not right:
-        if right not in may_be(left):
+        if not any(right is other for other in may_be(left)):
             return name == "is_not"
         same = tracer.are_one(left.value, right.value)
         return same if name == "is_" else tracer.python_call(operator.not_, (same,), kind=bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
@@ -27,19 +27,22 @@ def place_in(tracer: Tracer, container: Any, index: Any, use: str = "") -> Objec
     IndexError, KeyError
         When the Program runs; while tracing, on a path of its own, where the user may catch it.
     """
-    if not isinstance(container, list | tuple | dict) or id(container) in tracer.dirty or not container:
+    if not isinstance(container, list | tuple | dict) or tracer.is_unknown(container):
+        return None
+    names = names_in(tracer, container)
+    if not names:
         return None
     if isinstance(index, TensorBase):
         variable = index if isinstance(index, Variable) else tracer.lift(index)
         if isinstance(container, dict) or variable.size != 1 or variable.dtype.kind not in "iu":
             return None
         index = variable.item()
-    if not isinstance(index, ObjectVariable) or len(container) > MAX_ELEMENTS:
+    if not isinstance(index, ObjectVariable) or len(names) > MAX_ELEMENTS:
         return None
-    if isinstance(container, dict) and not all(map(is_plain, container)):
+    if isinstance(container, dict) and not all(map(is_plain, names)):
         return None
     tracer.needed_by_python(index)
-    places = tuple(container) if isinstance(container, dict) else (len(container), use or type(container).__name__)
+    places = tuple(names) if isinstance(container, dict) else (len(names), use or type(container).__name__)
     find = key_place if isinstance(container, dict) else list_place
     if tracer.attempts and not tracer.decide(tracer.python_call(is_inside, (find, index, places), kind=bool)):
         raise KeyError(index) if isinstance(container, dict) else IndexError(_out_of_range(places[1]))
@@ -48,6 +51,15 @@ def place_in(tracer: Tracer, container: Any, index: Any, use: str = "") -> Objec
         return tracer.python_call(find, (index, places), kind=int, effect=True)
     finally:
         tracer.attempts = attempts
+
+
+def names_in(tracer: Tracer, container: Any) -> Sequence[Any]:
+    """The indices or keys of a container as the trace sees it; guarded if it is older."""
+    source = tracer.source_of(container)
+    if not isinstance(container, dict):
+        tracer.guard_length(container)
+        return range(len(container))
+    return list(container if source is None else tracer.keys_of(container, source))
 
 
 def picked(tracer: Tracer, elements: Callable[[int], Any], place: ObjectVariable, size: int) -> Any:

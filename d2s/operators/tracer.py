@@ -325,6 +325,7 @@ class Tracer(ContainerReader):
 
     def tensor_of_number(self, number: ObjectVariable, dtype: Any) -> Variable:
         kind = number.value.kind
+        self.refuse_element(number.value)
         spec = self.object_specs.get(number.value)
         if spec is not None:
             return self.taken(number, spec, True)

@@ -198,3 +198,19 @@ def test_gradients_of_reductions_over_a_size_of_the_run(name):
         function(x, d2s.to_tensor(2)).backward()
         gradients.append(x.grad.tolist())
     assert gradients[0] == gradients[1]
+
+
+@pytest.mark.parametrize("place", [-1, 0])
+def test_a_tensor_read_behind_an_append_is_refused_before_it_happens(place):
+    kept, log = [leaf([1.0, 1.0])], []
+
+    @d2s.to_static
+    def f(x):
+        log.append("called")
+        kept.append(x.detach())
+        return x * kept[place]
+
+    with pytest.raises(d2s.UnsupportedSyntaxError, match="D2S-U04"):
+        f(leaf([2.0, 2.0]))
+    assert not log
+    assert len(kept) == 1

@@ -52,7 +52,8 @@ _PLURALS = "test.test_gettext.GNUTranslationsClassPluralFormsTestCase"
 KNOWN = frozenset({
     "test.test_contextlib.TestExitStack.test_exit_exception_traceback",
     "test.test_enum.TestSpecial.test_pickle_enum_function", f"{_PLURALS}.test_plural_forms_null_translations",
-    f"{_PLURALS}.test_plural_context_forms_null_translations", "test.test_plistlib.TestBinaryPlistlib.test_deep_nesting",
+    f"{_PLURALS}.test_plural_context_forms_null_translations",
+    "test.test_plistlib.TestBinaryPlistlib.test_deep_nesting",
 })
 
 
