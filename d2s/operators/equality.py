@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import array
 import enum
 import struct
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,11 @@ _VALUE_MODULES = frozenset({
     "decimal", "_decimal", "_pydecimal", "fractions", "datetime", "uuid", "pathlib", "ipaddress",
 })
 
+
+# Objects that are all content, which may change in place and is read without the name of an attribute or method.
+ALL_CONTENT: tuple[type, ...] = (
+    np.ndarray, bytearray, memoryview, array.array, MappingProxyType, type({}.keys()), type({}.values()),
+    type({}.items()))
 
 _bits = struct.Struct("d").pack
 

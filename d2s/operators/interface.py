@@ -307,7 +307,7 @@ class TraceOperators(PythonOperators):
 
     def mapping(self, value: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
-        return value if tracer is None else native.seen(tracer, value)
+        return value if tracer is None else items.mapping(tracer, value)
 
     def truth(self, value: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

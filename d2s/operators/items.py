@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict, deque
-from types import FunctionType, MethodType
+from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from d2s.operators.access import special
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import holds_tensors, run_over
+from d2s.operators.libraries import holds_older_content, holds_tensors, run_over
 from d2s.operators.open_items import is_open
+from d2s.operators.protocols import iterable_of
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -110,6 +111,8 @@ def _index(tracer: Tracer, index: Any) -> Any:
         return tuple(_index(tracer, part) for part in index)
     if isinstance(index, TensorBase) and not isinstance(index, Variable):
         return tracer.lift(index)
+    if isinstance(index, ObjectVariable):
+        return index.__d2s_array__()
     return tracer.snapshot(index) if isinstance(index, list) else index
 
 
@@ -209,6 +212,13 @@ def _is_changed_in_place(target: Any, name: str) -> bool:
         type(target), f"__{name.rstrip('_')}__")
 
 
+def mapping(tracer: Tracer, thing: Any) -> Any:
+    """What ``{**thing}`` and ``f(**thing)`` take apart."""
+    if isinstance(thing, MappingProxyType) and tracer.is_outer(thing):
+        return {name: item(tracer, thing, name) for name in iterable_of(tracer, thing)}
+    return native.seen(tracer, thing)
+
+
 def contains(tracer: Tracer, container: Any, element: Any) -> Any:
     """``element in container``."""
     tracer.check_untouched(container)
@@ -217,7 +227,7 @@ def contains(tracer: Tracer, container: Any, element: Any) -> Any:
         return True
     later = isinstance(container, ObjectVariable) or is_open(container) or (
         id(container) in tracer.dirty and not is_table)
-    if later or _holds_symbol(element):
+    if later or _holds_symbol(element) or holds_older_content(tracer, [container, element]):
         return tracer.python_call(operator.contains, (container, element), kind=bool, effect=True)
     method = None if isinstance(container, TensorBase) else special(tracer, container, "__contains__")
     if method is not None:
@@ -240,6 +250,6 @@ def contains(tracer: Tracer, container: Any, element: Any) -> Any:
         return present
     if source is not None and not isinstance(container, list | tuple | str | bytes | range | TensorBase | type):
         if is_layer(container) or type(container).__name__ == "deque":
-            return element in tracer.snapshot_deeply(container)
+            return tracer.snapshot_deeply(element) in tracer.snapshot_deeply(container)
         return tracer.python_call(operator.contains, (container, element), kind=bool, effect=True)
-    return element in tracer.snapshot_deeply(container)
+    return tracer.snapshot_deeply(element) in tracer.snapshot_deeply(container)

@@ -97,7 +97,7 @@ def made(tracer: Tracer, cls: Any, things: Any, named: dict[str, Any]) -> Any:
     if isinstance(things, dict) or hasattr(things, "keys"):
         seen_by(tracer, things)
         return dict(things, **named)
-    pairs = list(things)
+    pairs = [tracer.snapshot(pair) for pair in things]
     seen_by(tracer, pairs, {})
     return dict(pairs, **named)
 

@@ -23,7 +23,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.errors import Location, TracingError, user_location
 from d2s.operators import coroutines, places, policy
-from d2s.operators.equality import is_plain
+from d2s.operators.equality import ALL_CONTENT, is_plain
 from d2s.operators.open_items import is_open
 from d2s.operators.surroundings import note_decimals, refuse_looking_around
 from d2s.operators.tracer import Tracer
@@ -165,10 +165,11 @@ def _call_bound_builtin(
             return None
         return func(*args, **kwargs)
     kind = next((kind for kind in READERS if isinstance(owner, kind)), None)
-    if not outer and kind in (list, deque) and name in ("index", "count", "remove") and len(args) == 1:
+    is_sequence = isinstance(owner, list | tuple | deque)
+    if not outer and is_sequence and name in ("index", "count", "remove", "__contains__") and len(args) == 1:
         from d2s.operators.special_methods import compares, search
 
-        if compares(tracer, owner) or compares(tracer, args[0]):
+        if compares(tracer, owner) or compares(tracer, args[0]) or holds_older(tracer, owner):
             return search(tracer, owner, name, args[0])
     if kind is not None and name not in READERS[kind]:
         if not outer:
@@ -251,18 +252,22 @@ def run_over(tracer: Tracer, thing: Any) -> Any:
 
 def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A library function that is pure, unless it is given something older that it may change or look deep into."""
-    if policy.module_of(func) in _ITERATING or any(func is known for known in _RUN_OVER):
+    module = policy.module_of(func)
+    if module in _ITERATING or any(func is known for known in _RUN_OVER):
         args = tuple(run_over(tracer, arg) for arg in args)
     older = [arg for arg in (*args, *kwargs.values()) if tracer.is_outer(arg) and not _is_harmless(arg)]
     changes = _may_change(func)
-    if policy.module_of(func) in _LOOK_DEEP and any(_tells_later(tracer, arg) for arg in (*args, *kwargs.values())):
+    if module in _LOOK_DEEP and any(_tells_later(tracer, arg) for arg in (*args, *kwargs.values())):
+        return run_later(tracer, func, args, kwargs)
+    if module == "numpy" and any(holds_older_content(tracer, arg) for arg in (*args, *kwargs.values())):
+        # It takes what is in a list for what is in an array.
         return run_later(tracer, func, args, kwargs)
     if any(id(arg) in tracer.dirty or not _is_flat(arg) for arg in older) or (older and changes):
         result = run_later(tracer, func, args, kwargs)
         for arg in older if changes else ():
             tracer.changed(arg)
         return result
-    looks = policy.module_of(func) in _CALLING
+    looks = module in _CALLING
     if looks or any(func is known for known in _CALL_THEIR_ARGUMENTS):
         given = _if_known if looks else _if_users
         args = tuple(map(given, args))
@@ -275,6 +280,23 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
         # What it writes to was made inside.
         return func(*args, **kwargs)
     return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+
+
+def holds_older(tracer: Tracer, tree: Any) -> bool:
+    """True if in nested containers there is one from outside, or an array or the like."""
+    if isinstance(tree, list | tuple | deque | dict):
+        parts = tree.values() if isinstance(tree, dict) else tree
+        return tracer.is_outer(tree) or any(holds_older(tracer, part) for part in parts)
+    return isinstance(tree, (*ALL_CONTENT, set)) and tracer.is_outer(tree)
+
+
+def holds_older_content(tracer: Tracer, tree: Any) -> bool:
+    """True if there is an array, or the like, from outside in nested containers."""
+    if isinstance(tree, list | tuple | deque):
+        return any(holds_older_content(tracer, part) for part in tree)
+    if isinstance(tree, dict):
+        return any(holds_older_content(tracer, part) for part in tree.values())
+    return isinstance(tree, ALL_CONTENT) and tracer.is_outer(tree)
 
 
 def _if_users(arg: Any) -> Any:

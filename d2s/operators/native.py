@@ -20,7 +20,7 @@ from d2s.operators.choices import may_be
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import lookup
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import holds_symbols
+from d2s.operators.libraries import holds_older_content, holds_symbols
 from d2s.operators.open_items import is_open, refuse
 from d2s.operators.surroundings import note_decimals
 from d2s.operators.tracer import Tracer
@@ -132,10 +132,7 @@ def _must_wait(tracer: Tracer, name: str, left: Any, right: Any) -> bool:
     """True if the operator has to be done when the Program runs."""
     if isinstance(left, TensorBase) or isinstance(right, TensorBase):
         return False
-    for part in (left, right):
-        if id(part) in tracer.dirty or (isinstance(part, np.ndarray) and tracer.is_outer(part)):
-            return True
-    return False
+    return any(id(part) in tracer.dirty or holds_older_content(tracer, part) for part in (left, right))
 
 
 def _kind(name: str, left: Any) -> type | None:
@@ -185,7 +182,7 @@ def unpack(tracer: Tracer, value: Any, before: int | None, after: int | None) ->
         return open_functions.unpacked(tracer, value, before, after)
     method = _user_method(tracer, value, "__iter__")
     if method is None:
-        return seen(tracer, value)
+        return tracer.late_arrays.parts(value) or seen(tracer, value)
     from d2s.operators.protocols import items_of
 
     return items_of(tracer, late_call(method))

@@ -17,6 +17,7 @@ from d2s.operators import access, native
 from d2s.operators.attempts import note_caught
 from d2s.operators.control_flow import SymbolicRange, Turns
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
+from d2s.operators.late_arrays import element
 from d2s.operators.late_call import late_call
 from d2s.operators.open_functions import list_of
 from d2s.operators.open_items import is_open
@@ -32,7 +33,7 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     """What a loop in traced code runs over."""
     iterable = symbol_of(tracer, iterable)
     if isinstance(iterable, ObjectVariable):
-        things = list_of(tracer, iterable)
+        things = list_of(tracer, iterable) or tracer.late_arrays.parts(iterable)
         iterable = iterable if things is None else things
     if is_symbol(iterable) or isinstance(iterable, SymbolicRange | Turns):
         return iterable
@@ -54,7 +55,7 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
         return _items(getter)
     if tracer.is_outer(iterable):
         if isinstance(iterable, np.ndarray):
-            return [tracer.python_call(_element, (iterable, index), effect=True) for index in range(len(iterable))]
+            return [tracer.python_call(element, (iterable, index), effect=True) for index in range(len(iterable))]
         if is_layer(iterable):
             return late_call(MethodType(lookup(type(iterable), "__iter__"), iterable))
         if isinstance(iterable, tuple | list | dict | set | frozenset | deque):
@@ -95,10 +96,6 @@ def _guarded_parts(tracer: Tracer, iterable: Any) -> Any:
     parts = tuple(iterable)
     tracer.require(Guard(source, "same_parts({v}, {k0})", (parts,), counted(len(parts), "part")), iterable)
     return [part if native.is_plain(part) else tracer.read(Constant(part), part) for part in parts]
-
-
-def _element(array: Any, index: int) -> Any:
-    return array[index]
 
 
 def manager_of(tracer: Tracer, manager: Any) -> Any:

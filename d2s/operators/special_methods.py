@@ -12,6 +12,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.operators import access, native, policy
 from d2s.operators.guards import lookup
 from d2s.operators.late_call import late_call
+from d2s.operators.libraries import holds_symbols
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
 from d2s.transpiler.interface import format_value
@@ -125,6 +126,7 @@ def equal(tracer: Tracer, left: Any, right: Any) -> bool:
     """``left is right or left == right``, as containers compare what they hold."""
     if left is right:
         return True
+    left, right = tracer.snapshot(left), tracer.snapshot(right)
     if isinstance(left, list | tuple | deque) and isinstance(right, type(left)):
         return len(left) == len(right) and all(equal(tracer, *pair) for pair in zip(left, right, strict=True))
     if isinstance(left, dict) and isinstance(right, dict):
@@ -141,7 +143,11 @@ def search(tracer: Tracer, parts: Any, name: str, wanted: Any) -> Any:
     if name == "__contains__":
         return first is not None
     if first is None:
-        raise ValueError(f"{type(parts).__name__}.{name}(x): x not in {type(parts).__name__}")
+        kind = next(kind for kind in (list, tuple, deque) if isinstance(parts, kind))
+        if not holds_symbols(wanted):
+            # In the words of Python.
+            getattr(kind(), name)(wanted)
+        raise ValueError(f"{kind.__name__}.{name}(x): x not in {kind.__name__}")
     if name == "remove":
         del parts[first]
         return None

@@ -23,6 +23,7 @@ from d2s.operators.closures import Lowering
 from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
 from d2s.operators.guards import REGISTRIES, Guard, held_by, layer_state
+from d2s.operators.late_arrays import LateArrays, array_like
 from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.open_items import is_open
 from d2s.operators.run_time import checked_number, set_value, show_retained
@@ -78,6 +79,7 @@ class Tracer(ContainerReader):
         # Iterators of which only the run knows how far a loop has come with them.
         self.spent: dict[int, Any] = {}
         self.lowering = Lowering(self)
+        self.late_arrays = LateArrays(self)
         self.layer_hooks = LayerHooks(self)
         self.outer_frames = len(user_frames())
         self.grad_mode = state.grad_enabled
@@ -286,7 +288,13 @@ class Tracer(ContainerReader):
         self, function: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None,
         kind: type | None = None, effect: bool = False,
     ) -> ObjectVariable:
+        # What an array holds may change from one line to the next.
+        effect = effect or any(self.late_arrays.array(arg) is not None for arg in args)
         result = super().python_call(function, args, kwargs, kind, effect)
+        if kind is np.ndarray and len(args) == 1 and isinstance(args[0], Variable):
+            self.late_arrays.of_tensor(result, args[0].spec)
+        else:
+            self.late_arrays.note(result, function, args, kwargs or {})
         if self.object_specs and any(function is known for known in _KEEP_SPEC):
             specs = {self.object_specs.get(arg.value) for arg in args if isinstance(arg, ObjectVariable)} - {None}
             if len(specs) == 1 and all(_is_number(arg) or arg.value in self.object_specs for arg in args):
@@ -340,7 +348,15 @@ class Tracer(ContainerReader):
             )
         return super().tensor_of_number(number, dtype)
 
+    def tensor_of_array(self, array: ObjectVariable) -> Variable | None:
+        sample = self.late_arrays.array(array)
+        return None if sample is None else Variable(self, self._tensor_of_arrays(array, spec_of(sample), None))
+
     def to_tensor(self, data: Any, dtype: Any, stop_gradient: bool) -> Variable:
+        spec = self.late_arrays.spec(data, dtype)
+        if spec is not None:
+            made = Variable(self, self._tensor_of_arrays(data, spec, dtype))
+            return made if stop_gradient else self.make_leaf(made)
         if isinstance(data, ObjectVariable) and data.value.kind not in (int, float, bool, complex):
             raise TracingError(
                 f"a tensor of a value that is known only when the Program runs ({data.value.name}): its shape and "
@@ -372,7 +388,7 @@ class Tracer(ContainerReader):
 
     def _tensor_of_arrays(self, data: Any, spec: TensorSpec, dtype: Any) -> Value:
         value = self.new_value("array", spec)
-        call: tuple[Any, ...] = (as_array, (self.lower(data), dtype), {})
+        call: tuple[Any, ...] = (array_like, (self.lower(data), dtype, spec), {})
         return self.emit("python", (), (value,), {"call": call}, effect=True).outputs[0]
 
     def array_of(self, value: Value) -> Value:

@@ -123,6 +123,7 @@ def float_operands(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _brought_together(x: Any, y: Any) -> tuple[Any, Any]:
+    x, y = (part.__d2s_array__() if hasattr(type(part), "__d2s_array__") else part for part in (x, y))
     symbolic = hasattr(type(x), "__d2s_operand__"), hasattr(type(y), "__d2s_operand__")
     if symbolic[0] and symbolic[1]:
         return x.__d2s_operand__(default_dtype()), y.__d2s_operand__(default_dtype())
@@ -180,7 +181,8 @@ def tensor_or_number(value: Any, what: str = "an operand") -> Any:
     if isinstance(value, np.generic) and value.dtype.kind in "biufc":
         return value
     if hasattr(type(value), "__d2s_operand__"):
-        return value.__d2s_operand__(default_dtype())
+        found = value.__d2s_array__()
+        return found if found is not value else value.__d2s_operand__(default_dtype())
     if is_number(value):
         return dtype_with_number(_BOOL, value).type(value)
     raise DTypeError(f"{what} must be a tensor, an array or a number, got {type(value).__name__}")

@@ -365,6 +365,10 @@ class StaticInterpreter(HookPoints):
         """`variable.item()` as symbolic number."""
         return ObjectVariable(self, self.item_value(variable, *index))
 
+    def tensor_of_array(self, array: ObjectVariable) -> Variable | None:
+        """A symbolic NumPy array as tensor; None if the symbol is not known to be one."""
+        return None
+
     def tensor_of_number(self, number: ObjectVariable, dtype: Any) -> Variable:
         """A symbolic Python number as 0-d tensor."""
         sample = (number.value.kind or float)() if number.value.kind in (int, float, bool, None) else 0.0

@@ -310,10 +310,17 @@ class ObjectVariable:
     __slots__ = ("interpreter", "value")
 
     is_symbolic_size = True
+    # Operators of arrays leave it to this class.
+    __array_ufunc__ = None
 
     def __init__(self, interpreter: StaticInterpreter, value: Value) -> None:
         self.interpreter = interpreter
         self.value = value
+
+    def __d2s_array__(self) -> Any:
+        """The tensor of the NumPy array that this is; itself if it is not known to be one."""
+        found = self.interpreter.tensor_of_array(self)
+        return self if found is None else found
 
     def __d2s_operand__(self, dtype: Any) -> Variable:
         """This number as a 0-d tensor of `dtype`, for arithmetic with tensors."""
@@ -394,6 +401,7 @@ class ObjectVariable:
     __add__, __radd__ = _binary("add"), _reflected("add")
     __sub__, __rsub__ = _binary("sub"), _reflected("sub")
     __mul__, __rmul__ = _binary("mul"), _reflected("mul")
+    __matmul__, __rmatmul__ = _binary("matmul"), _reflected("matmul")
     __truediv__, __rtruediv__ = _binary("truediv"), _reflected("truediv")
     __floordiv__, __rfloordiv__ = _binary("floordiv"), _reflected("floordiv")
     __mod__, __rmod__ = _binary("mod"), _reflected("mod")

@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.footguns import (  # noqa: F401
     arguments,
     classes,
+    content,
     effects,
     hooks,
     layers,

@@ -1,0 +1,179 @@
+"""Arrays of NumPy that the run computes: what is known of them while a function is traced.
+
+Code that is not traced reads an array of the caller, or computes with one, when the Program runs.  Shape and dtype of
+what it gives are needed before, where it becomes a tensor.  Those of the functions listed here follow from the shapes
+and dtypes of their arguments: they are called while tracing too, on samples, for nothing but these.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from types import BuiltinMethodType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from d2s.core.arrays import as_array
+from d2s.core.interpreter import TensorBase
+from d2s.core.spec import TensorSpec, spec_of
+from d2s.errors import ExecutionError
+from d2s.operators.guards import ABSENT
+from d2s.static.variable import ObjectVariable
+
+if TYPE_CHECKING:
+    from d2s.operators.tracer import Tracer
+
+_OPERATORS = frozenset({
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
+    operator.matmul, operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift, operator.lt,
+    operator.le, operator.eq, operator.ne, operator.gt, operator.ge, operator.neg, operator.pos, operator.abs,
+    operator.invert,
+})
+_METHODS = frozenset({
+    "copy", "astype", "reshape", "transpose", "swapaxes", "ravel", "flatten", "squeeze", "sum", "mean", "max", "min",
+    "prod", "std", "var", "cumsum", "cumprod", "argmax", "argmin", "argsort", "any", "all", "clip", "round", "dot",
+    "trace", "diagonal", "conj", "tolist",
+})
+_FUNCTIONS = frozenset(getattr(np, name) for name in (
+    *sorted(_METHODS - {"astype", "flatten", "conj", "tolist"}), "array", "asarray", "ascontiguousarray", "average",
+    "broadcast_to", "column_stack", "concatenate", "cross", "diag", "dstack", "einsum", "expand_dims", "flip",
+    "full_like", "hstack", "inner", "isin", "median", "moveaxis", "nan_to_num", "ones_like", "outer", "pad", "roll",
+    "sort", "stack", "tensordot", "tile", "tril", "triu", "vstack", "where", "zeros_like",
+))
+_ATTRIBUTES = frozenset({"T", "real", "imag", *_METHODS})
+
+
+def element(array: Any, index: int) -> Any:
+    """One part of an array, for a loop over it."""
+    return array[index]
+
+
+class LateArrays:
+    """What is known of the arrays of one trace: a sample of each, of the same shape and dtype."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._samples: dict[Any, Any] = {}
+
+    def note(self, result: ObjectVariable, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Take note of what a call that the run does will give."""
+        if not any(self._matters(part) for part in (function, *args, *kwargs.values())):
+            return
+        called = self._function(function, args)
+        if called is None:
+            return
+        given = [self.sample(arg) for arg in args]
+        named = {name: self.sample(arg) for name, arg in kwargs.items()}
+        if called is operator.getitem:
+            given[1:] = [self._index(args[1])]
+        if any(part is ABSENT for part in (*given, *named.values())):
+            return
+        try:
+            with np.errstate(all="ignore"):
+                found = called(*given, **named)
+        except Exception:
+            # The run will say so.
+            return
+        if _is_of_numbers(found) or isinstance(found, BuiltinMethodType | list):
+            self._samples[result.value] = found
+
+    def of_tensor(self, result: ObjectVariable, spec: TensorSpec) -> None:
+        """Take note of the array of a tensor."""
+        if spec.is_static:
+            self._samples[result.value] = np.zeros(spec.shape, spec.dtype)
+
+    def sample(self, thing: Any) -> Any:
+        """What `thing` is like when the Program runs, in shape and dtype; ABSENT if that is not known."""
+        if isinstance(thing, ObjectVariable):
+            return self._samples.get(thing.value, ABSENT)
+        if isinstance(thing, list | tuple):
+            parts = [self.sample(part) for part in thing]
+            return ABSENT if any(part is ABSENT for part in parts) else type(thing)(parts)
+        return ABSENT if isinstance(thing, TensorBase) else thing
+
+    def array(self, thing: Any) -> Any:
+        """A sample of the array that `thing`, a symbol, is; None if it is none, or not known."""
+        found = self._samples.get(thing.value) if isinstance(thing, ObjectVariable) else None
+        return found if isinstance(found, np.ndarray) else None
+
+    def parts(self, thing: Any) -> list[Any] | None:
+        """What a loop over an array runs over; None if it is not known to be one."""
+        found = self.array(thing)
+        if found is None or not found.ndim:
+            return None
+        return [self._tracer.python_call(element, (thing, index), effect=True) for index in range(len(found))]
+
+    def spec(self, data: Any, dtype: Any) -> TensorSpec | None:
+        """The spec of the tensor that is made of symbols, or of a list of some; None if it is not known."""
+        if not any(isinstance(part, ObjectVariable) for part in _leaves(data)):
+            return None
+        found = self.sample(data)
+        if found is ABSENT or isinstance(found, BuiltinMethodType):
+            return None
+        return spec_of(as_array(found, dtype))
+
+    def _matters(self, thing: Any) -> bool:
+        """True for an array of the caller, one of the run, and what holds or belongs to one."""
+        if isinstance(thing, list | tuple):
+            return any(map(self._matters, thing))
+        if isinstance(thing, ObjectVariable):
+            return thing.value in self._samples
+        if isinstance(thing, BuiltinMethodType):
+            thing = thing.__self__
+        return isinstance(thing, np.ndarray) and self._tracer.is_outer(thing)
+
+    def _function(self, function: Any, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """What to call on samples."""
+        if isinstance(function, ObjectVariable):
+            return self._samples.get(function.value)
+        if function is element or function is operator.getitem:
+            return operator.getitem
+        if function is getattr:
+            return getattr if args[1] in _ATTRIBUTES else None
+        if isinstance(function, np.ufunc):
+            return function
+        if isinstance(function, BuiltinMethodType) and isinstance(function.__self__, np.ndarray):
+            return function if function.__name__ in _METHODS else None
+        if function is np.where and len(args) != 3:
+            # Its shape depends on what the array holds.
+            return None
+        known = _OPERATORS | _FUNCTIONS
+        return function if isinstance(function, type(operator.add) | type(np.sum)) and function in known else None
+
+    def _index(self, index: Any) -> Any:
+        if isinstance(index, tuple):
+            parts = tuple(map(self._index, index))
+            return ABSENT if any(part is ABSENT for part in parts) else parts
+        if isinstance(index, slice):
+            return ABSENT if any(
+                isinstance(part, ObjectVariable) for part in (index.start, index.stop, index.step)) else index
+        if isinstance(index, ObjectVariable) and index.value.kind is int:
+            return 0
+        found = self.sample(index)
+        # How many are chosen depends on what a mask holds.
+        return ABSENT if isinstance(found, np.ndarray) and found.dtype == bool else found
+
+
+def _is_of_numbers(thing: Any) -> bool:
+    return isinstance(thing, np.ndarray | np.generic) and thing.dtype.kind in "biufc"
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, list | tuple):
+        for part in tree:
+            yield from _leaves(part)
+    else:
+        yield tree
+
+
+def array_like(data: Any, dtype: Any, spec: TensorSpec) -> Any:
+    """The array of a tensor made in the run, which must be as it was expected to be."""
+    array = as_array(data, dtype)
+    if not spec.admits(array):
+        raise ExecutionError(
+            f"an array that is computed in the run is {spec_of(array)}, and was {spec} when the function was traced",
+            advice="Make the tensor outside and pass it in.",
+            kind="X11",
+        )
+    return array
