@@ -19,7 +19,8 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.spec import TensorSpec, spec_of
 from d2s.errors import ExecutionError
 from d2s.operators.guards import ABSENT
-from d2s.static.variable import ObjectVariable
+from d2s.static.program import Value
+from d2s.static.variable import ObjectVariable, Variable
 
 if TYPE_CHECKING:
     from d2s.operators.tracer import Tracer
@@ -58,6 +59,12 @@ class LateArrays:
 
     def note(self, result: ObjectVariable, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Take note of what a call that the run does will give."""
+        if result.value.kind is np.ndarray and len(args) == 1 and isinstance(args[0], Variable):
+            # ``tensor.numpy()``.
+            spec = args[0].spec
+            if spec.is_static:
+                self._samples[result.value] = np.zeros(spec.shape, spec.dtype)
+            return
         if not any(self._matters(part) for part in (function, *args, *kwargs.values())):
             return
         called = self._function(function, args)
@@ -77,11 +84,6 @@ class LateArrays:
             return
         if _is_of_numbers(found) or isinstance(found, BuiltinMethodType | list):
             self._samples[result.value] = found
-
-    def of_tensor(self, result: ObjectVariable, spec: TensorSpec) -> None:
-        """Take note of the array of a tensor."""
-        if spec.is_static:
-            self._samples[result.value] = np.zeros(spec.shape, spec.dtype)
 
     def sample(self, thing: Any) -> Any:
         """What `thing` is like when the Program runs, in shape and dtype; ABSENT if that is not known."""
@@ -113,6 +115,18 @@ class LateArrays:
             return None
         return spec_of(as_array(found, dtype))
 
+    def has_older(self, data: Any) -> bool:
+        """True for an array of the caller, and a list with one in it."""
+        if isinstance(data, list | tuple):
+            return any(map(self.has_older, data))
+        return isinstance(data, np.ndarray) and self._tracer.is_outer(data)
+
+    def value_of(self, data: Any, spec: TensorSpec, dtype: Any = None) -> Value:
+        """The tensor that each run makes of what its arrays hold then."""
+        tracer = self._tracer
+        call: tuple[Any, ...] = (_array_like, (tracer.lower(data), dtype, spec), {})
+        return tracer.emit("python", (), (tracer.new_value("array", spec),), {"call": call}, effect=True).outputs[0]
+
     def _matters(self, thing: Any) -> bool:
         """True for an array of the caller, one of the run, and what holds or belongs to one."""
         if isinstance(thing, list | tuple):
@@ -121,7 +135,7 @@ class LateArrays:
             return thing.value in self._samples
         if isinstance(thing, BuiltinMethodType):
             thing = thing.__self__
-        return isinstance(thing, np.ndarray) and self._tracer.is_outer(thing)
+        return self.has_older(thing)
 
     def _function(self, function: Any, args: tuple[Any, ...]) -> Callable[..., Any] | None:
         """What to call on samples."""
@@ -167,7 +181,7 @@ def _leaves(tree: Any) -> Iterator[Any]:
         yield tree
 
 
-def array_like(data: Any, dtype: Any, spec: TensorSpec) -> Any:
+def _array_like(data: Any, dtype: Any, spec: TensorSpec) -> Any:
     """The array of a tensor made in the run, which must be as it was expected to be."""
     array = as_array(data, dtype)
     if not spec.admits(array):

@@ -23,7 +23,7 @@ from d2s.operators.closures import Lowering
 from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
 from d2s.operators.guards import REGISTRIES, Guard, held_by, layer_state
-from d2s.operators.late_arrays import LateArrays, array_like
+from d2s.operators.late_arrays import LateArrays
 from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.open_items import is_open
 from d2s.operators.run_time import checked_number, set_value, show_retained
@@ -291,10 +291,7 @@ class Tracer(ContainerReader):
         # What an array holds may change from one line to the next.
         effect = effect or any(self.late_arrays.array(arg) is not None for arg in args)
         result = super().python_call(function, args, kwargs, kind, effect)
-        if kind is np.ndarray and len(args) == 1 and isinstance(args[0], Variable):
-            self.late_arrays.of_tensor(result, args[0].spec)
-        else:
-            self.late_arrays.note(result, function, args, kwargs or {})
+        self.late_arrays.note(result, function, args, kwargs or {})
         if self.object_specs and any(function is known for known in _KEEP_SPEC):
             specs = {self.object_specs.get(arg.value) for arg in args if isinstance(arg, ObjectVariable)} - {None}
             if len(specs) == 1 and all(_is_number(arg) or arg.value in self.object_specs for arg in args):
@@ -350,12 +347,12 @@ class Tracer(ContainerReader):
 
     def tensor_of_array(self, array: ObjectVariable) -> Variable | None:
         sample = self.late_arrays.array(array)
-        return None if sample is None else Variable(self, self._tensor_of_arrays(array, spec_of(sample), None))
+        return None if sample is None else Variable(self, self.late_arrays.value_of(array, spec_of(sample)))
 
     def to_tensor(self, data: Any, dtype: Any, stop_gradient: bool) -> Variable:
         spec = self.late_arrays.spec(data, dtype)
         if spec is not None:
-            made = Variable(self, self._tensor_of_arrays(data, spec, dtype))
+            made = Variable(self, self.late_arrays.value_of(data, spec, dtype))
             return made if stop_gradient else self.make_leaf(made)
         if isinstance(data, ObjectVariable) and data.value.kind not in (int, float, bool, complex):
             raise TracingError(
@@ -366,30 +363,20 @@ class Tracer(ContainerReader):
         return super().to_tensor(data, dtype, stop_gradient)
 
     def _constant_tensor(self, data: Any, dtype: Any) -> Variable:
-        if self._holds_outer_array(data):
+        if self.late_arrays.has_older(data):
             # The caller's array: its content is read on each call.
-            return Variable(self, self._tensor_of_arrays(data, spec_of(as_array(data, dtype)), dtype))
+            return Variable(self, self.late_arrays.value_of(data, spec_of(as_array(data, dtype)), dtype))
         return super()._constant_tensor(self.snapshot_deeply(data), dtype)
 
     def value_of(self, arg: Any) -> Value:
         if isinstance(arg, np.ndarray) and self.is_outer(arg):
             # The caller's array: its content is read on each call.
-            return self._tensor_of_arrays(arg, spec_of(arg), None)
+            return self.late_arrays.value_of(arg, spec_of(arg))
         return super().value_of(arg)
-
-    def _holds_outer_array(self, data: Any) -> bool:
-        if isinstance(data, list | tuple):
-            return any(map(self._holds_outer_array, data))
-        return isinstance(data, np.ndarray) and self.is_outer(data)
 
     def tensor_of_list(self, data: Any, dtype: Any, spec: TensorSpec) -> Variable:
         """The tensor of a list of numbers of the run; `spec` is what it would be for one of them."""
-        return Variable(self, self._tensor_of_arrays(data, TensorSpec((Dim(),), spec.dtype), dtype))
-
-    def _tensor_of_arrays(self, data: Any, spec: TensorSpec, dtype: Any) -> Value:
-        value = self.new_value("array", spec)
-        call: tuple[Any, ...] = (array_like, (self.lower(data), dtype, spec), {})
-        return self.emit("python", (), (value,), {"call": call}, effect=True).outputs[0]
+        return Variable(self, self.late_arrays.value_of(data, TensorSpec((Dim(),), spec.dtype), dtype))
 
     def array_of(self, value: Value) -> Value:
         """The NumPy array of a value as Python object."""
