@@ -20,6 +20,8 @@ from typing import ClassVar
 
 from numpy.linalg import LinAlgError
 
+from d2s import caller
+
 __all__ = [
     "AnomalyError",
     "ArgumentError",
@@ -119,6 +121,8 @@ class D2SError(Exception):
     """
 
     general_kind: ClassVar[str] = ""
+    # True for what operators say about their operands; "shapes": the words are to name their shapes.
+    about_operands: ClassVar[bool | str] = False
 
     def __init__(
         self,
@@ -128,9 +132,14 @@ class D2SError(Exception):
         *,
         kind: str | None = None,
     ) -> None:
+        if self.about_operands:
+            message = caller.named(message, sys._getframe(1), is_user_code, self.about_operands == "shapes")
         if location is None:
             location = user_location(sys._getframe(1))
-        self.kind = kind or self.general_kind
+        self._tell(message, location, advice, kind or self.general_kind)
+
+    def _tell(self, message: str, location: Location | None, advice: str | None, kind: str) -> None:
+        self.kind = kind
         self.id = f"D2S-{self.kind}" if self.kind else ""
         parts = [f"{message} [{self.id}]" if self.id else message]
         if location is not None:
@@ -144,7 +153,7 @@ class D2SError(Exception):
 
     def place_at(self, location: Location, prefix: str = "") -> None:
         """Say that it happened there, and put `prefix` before the message."""
-        D2SError.__init__(self, prefix + self.message, location, self.advice, kind=self.kind)
+        self._tell(prefix + self.message, location, self.advice, self.kind)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _again, (type(self), self.message, self.location, self.advice, self.kind)
@@ -159,24 +168,28 @@ class ShapeError(D2SError, ValueError):
     """Shapes of the operands do not fit the operator."""
 
     general_kind = "S01"
+    about_operands = "shapes"
 
 
 class DTypeError(D2SError, TypeError):
     """The operator or function does not accept this element type or kind of value."""
 
     general_kind = "D01"
+    about_operands = True
 
 
 class IndexOutOfRangeError(D2SError, IndexError):
     """An index, axis or label lies outside the tensor."""
 
     general_kind = "I01"
+    about_operands = "shapes"
 
 
 class ArgumentError(D2SError, ValueError):
     """An argument has a value that it cannot have, or a file is not what it should be."""
 
     general_kind = "A01"
+    about_operands = True
 
 
 class NotSupportedError(D2SError, NotImplementedError):
@@ -189,6 +202,7 @@ class NumberError(D2SError, OverflowError):
     """A Python number is too large, or too small, for the dtype that it becomes part of."""
 
     general_kind = "O01"
+    about_operands = True
 
 
 class KeyNameError(D2SError, KeyError):
@@ -210,6 +224,7 @@ class MatrixError(D2SError, LinAlgError):
     """A matrix that has no inverse or no decomposition; also NumPy's LinAlgError, which is a ValueError."""
 
     general_kind = "Q01"
+    about_operands = "shapes"
 
 
 class LeafError(D2SError, ValueError):

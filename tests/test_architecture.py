@@ -11,13 +11,14 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "d2s"
 
-FOUNDATION = {"errors", "dtypes", "device", "regularizer", "words"}
+FOUNDATION = {"caller", "errors", "dtypes", "device", "regularizer", "words"}
 LOW = FOUNDATION | {"core", "ops"}
 HIGH = {"autograd", "nn", "optimizer", "io", "metric"}
 
 # For every part of the package, the parts it may import.  A part may always import itself.
 MAY_IMPORT: dict[str, set[str]] = {
-    "errors": set(),
+    "caller": set(),
+    "errors": {"caller"},
     "words": set(),
     "dtypes": set(),
     "regularizer": {"errors"},
@@ -25,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Boxes, lines and texts: knows nothing of tensors.
     "drawing": set(),
     "progress": set(),
-    "core": {"errors", "dtypes"},
+    "core": {"caller", "errors", "dtypes"},
     "ops": {"errors", "dtypes", "device", "words", "core"},
     "tensor": LOW,
     "linalg": LOW,

@@ -12,6 +12,14 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.spec import DType, as_dtype, default_dtype
 from d2s.errors import AnomalyError, DTypeError, IndexOutOfRangeError, NumberError, ShapeError
 
+# What may stand in the place of a tensor.
+OPERANDS = (np.ndarray, np.generic, bool, int, float, complex)
+
+
+def no_operand(value: Any, what: str = "an operand") -> DTypeError:
+    """The error for something else."""
+    return DTypeError(f"{what} must be a tensor, an array or a number, got {type(value).__name__}")
+
 
 def as_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     """A new array of `data` by the rules of `to_tensor`."""

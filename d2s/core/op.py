@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from d2s.caller import FORWARDS, HANDS
 from d2s.core.interpreter import bind
 from d2s.core.spec import TensorSpec, spec_of
-from d2s.errors import ArgumentError
+from d2s.errors import ArgumentError, D2SError, DTypeError, IndexOutOfRangeError
 
 Rule = Callable[..., Any]
 Template = str | Callable[..., str | None]
@@ -22,6 +23,10 @@ Template = str | Callable[..., str | None]
 TEMPLATE_NUMBERS = {"zero": 0, "one": 1}
 
 OP_TABLE: dict[str, Op] = {}
+
+# The errors of d2s for those of NumPy.
+_KINDS: dict[type[Exception], type[D2SError]] = {
+    ValueError: ArgumentError, IndexError: IndexOutOfRangeError, TypeError: DTypeError}
 
 
 class Op:
@@ -160,13 +165,16 @@ class Op:
             result.append(None if rule is None else rule(g, out, *inputs, **attrs))
         return result
 
-    def refusal(self, arrays: Sequence[Any], attrs: dict[str, Any]) -> Exception | None:
-        """What `infer` says about operands that `forward` has refused, in the words and kind of error of d2s."""
+    def refusal(
+        self, arrays: Sequence[Any], attrs: dict[str, Any], error: Exception | None = None
+    ) -> Exception | None:
+        """What is wrong with operands, in the words and kind of error of d2s: `infer` says so, or `error` of NumPy."""
         try:
             self.infer(*[spec_of(np.asarray(array)) for array in arrays], **attrs)
         except Exception as better:
             return better
-        return None
+        kind = None if error is None else _KINDS.get(type(error))
+        return None if kind is None else kind(str(error))
 
     def __call__(self, *args: Any, **attrs: Any) -> Any:
         return bind(self, *args, **attrs)
@@ -214,6 +222,10 @@ def _positions_read(rule: Rule, count: int) -> set[int]:
     return positions & everything
 
 
+HANDS[bind.__code__] = lambda names: (names["op"].name, names["args"])
+HANDS[Op.refusal.__code__] = lambda names: (names["self"].name, names["arrays"])
+
+
 def _op_by_name(name: str) -> Op:
     return OP_TABLE[name]
 
@@ -249,6 +261,7 @@ def define_op(
             raise ArgumentError(f"an op named {name!r} is defined already")
         op = Op(name, forward, infer, saves, random, template, kinds, out, scratch, fresh, in_order)
         OP_TABLE[name] = op
+        FORWARDS[forward.__code__] = name
         return op
 
     return enter

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import OPERANDS, no_operand
 from d2s.core.interpreter import TensorBase, register_wrapping, set_default_interpreter, state
 from d2s.core.op import Op
 from d2s.core.spec import default_dtype, is_floating
@@ -44,8 +45,10 @@ class EagerInterpreter:
                 arrays.append(tensor.data)
                 if not tensor._stop_gradient:
                     is_wanted = True
-            else:
+            elif isinstance(arg, OPERANDS):
                 arrays.append(arg)
+            else:
+                raise no_operand(arg)
         if op.kinds is not None and arrays[0].dtype.kind not in op.kinds:
             refuse(op, arrays, attrs)
         try:
@@ -83,7 +86,7 @@ def compute_of_all(op: Op, tensors: Sequence[Tensor], attrs: dict[str, Any]) -> 
 
 def refuse(op: Op, arrays: Sequence[Any], attrs: dict[str, Any], error: Exception | None = None) -> None:
     """Raise what `infer` says against these operands, if it does."""
-    better = op.refusal(arrays, attrs)
+    better = op.refusal(arrays, attrs, error)
     if better is not None:
         raise better from error
 

@@ -12,7 +12,7 @@ import numpy as np
 from d2s.core.spec import broadcast_shapes
 from d2s.errors import NotSupportedError, ShapeError
 from d2s.ops.annotations import Tensor
-from d2s.ops.axes import axis_index, integers
+from d2s.ops.axes import axis_index, integers, own_axis
 from d2s.ops.creation import zeros
 from d2s.ops.indexing import getitem
 from d2s.ops.joining import concat, split, unbind
@@ -89,7 +89,7 @@ def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None
     num_or_indices : int or sequence of int
         Number of parts (the first ones are longer), or the places where they begin.
     """
-    place = axis_index(axis, x.ndim)
+    place = own_axis(axis, x)
     size = x.shape[place]
     if isinstance(num_or_indices, int):
         if num_or_indices < 1:
@@ -199,6 +199,8 @@ def cartesian_prod(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """Every combination of one element from each vector, a row for each; of a single vector, itself."""
     if len(x) == 1:
         return x[0]
+    if not all(one.ndim == 1 for one in x):
+        raise ShapeError(f"cartesian_prod needs vectors, got shapes {' and '.join(str(one.shape) for one in x)}")
     sizes = [one.shape[0] for one in x]
     columns = []
     for place, one in enumerate(x):

@@ -32,6 +32,20 @@ def axis_index(axis: Any, ndim: int, what: str = "axis") -> int:
     return number % axes
 
 
+def own_axis(axis: Any, x: Any) -> int:
+    """As `axis_index`, of a tensor that must have axes.
+
+    Raises
+    ------
+    ShapeError
+        If it has none.
+    """
+    place = axis_index(axis, x.ndim)
+    if not x.ndim:
+        raise ShapeError(f"a tensor of shape [] has no axis {axis}")
+    return place
+
+
 def axis_indices(axis: Any, ndim: int) -> tuple[int, ...] | None:
     """Axes of a reduction, ascending and counted from the front; None for all of them.
 
@@ -83,6 +97,11 @@ def size_argument(value: Any, what: str = "a size") -> Any:
             raise DTypeError(f"{what} must be an int, got a tensor of {value.dtype.name}")
         return value.item()
     return _integer(value, what)
+
+
+def own_axes(axes: Any, x: Any) -> tuple[int, ...]:
+    """Several axes of a tensor, or one, counted from the front, in the order given."""
+    return tuple(axis_index(axis, x.ndim) for axis in (axes if isinstance(axes, list | tuple | range) else [axes]))
 
 
 def integers(values: Any, what: str = "a size") -> tuple[Any, ...]:

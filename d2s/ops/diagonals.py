@@ -104,6 +104,8 @@ def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str 
 
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, name: str | None = None) -> Tensor:
     """Matrices, zero but for a diagonal, which is the last axis of `input`."""
+    if not input.ndim:
+        raise ShapeError("diag_embed needs a tensor of at least 1 axis, got shape []")
     size = input.shape[-1] + (offset if offset >= 0 else -offset)
     matrix = bind(onto_diagonal_op, input, shape=(*input.shape[:-1], size, size), offset=offset)
     return moveaxis(matrix, [-2, -1], [dim1, dim2])

@@ -12,7 +12,7 @@ from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec, as_dtype, default_dtype
 from d2s.errors import ArgumentError, DTypeError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.axes import axis_index
+from d2s.ops.axes import axis_index, own_axes, own_axis
 from d2s.ops.complex_numbers import conj, real
 from d2s.ops.creation import assign, zeros
 from d2s.ops.indexing import getitem
@@ -63,12 +63,13 @@ def _transformed(x: Any, sizes: Any, axes: Axes, norm: str, inverse: bool) -> Te
 
 
 def _of_size(x: Tensor, size: int | None, axis: int) -> Tensor:
-    axis = axis_index(axis, x.ndim)
+    axis = own_axis(axis, x)
     own = x.shape[axis]
-    if size is None or size == own:
-        return x
+    size = own if size is None else size
     if size < 1:
         raise ArgumentError(f"a transform needs at least one element, got {size}")
+    if size == own:
+        return x
     if size < own:
         return _part(x, axis, 0, size)
     rest = [*x.shape]
@@ -138,14 +139,14 @@ def ifft2(
 def rfft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward", name: str | None = None) -> Tensor:
     """The first ``n // 2 + 1`` results of `fft` of real numbers: the others are their conjugates."""
     x = _real(x, "rfft")
-    axis = axis_index(axis, x.ndim)
+    axis = own_axis(axis, x)
     whole = fft(x, n, axis, norm)
     return _part(whole, axis, 0, whole.shape[axis] // 2 + 1)
 
 
 def irfft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward", name: str | None = None) -> Tensor:
     """The inverse of `rfft`: `n` real numbers, by default ``2 * (m - 1)`` of m."""
-    axis = axis_index(axis, x.ndim)
+    axis = own_axis(axis, x)
     size = 2 * (x.shape[axis] - 1) if n is None else n
     half = _of_size(x, size // 2 + 1, axis)
     rest = flip(_part(half, axis, 1, (size + 1) // 2), axis)
@@ -227,15 +228,15 @@ def _real(x: Any, name: str) -> Tensor:
 
 
 def _all_axes(x: Tensor, s: Any, axes: Axes) -> list[int]:
+    own_axis(0, x)
     if axes is not None:
-        return list(axes)
+        return list(own_axes(axes, x))
     return list(range(x.ndim)) if s is None else list(range(x.ndim - len(s), x.ndim))
 
 
 def _shifted_axes(x: Tensor, axes: Any) -> list[int]:
-    if axes is None:
-        return list(range(x.ndim))
-    return [axis_index(axis, x.ndim) for axis in (axes if isinstance(axes, list | tuple) else [axes])]
+    own_axis(0, x)
+    return list(range(x.ndim)) if axes is None else list(own_axes(axes, x))
 
 
 def _frequencies(values: Array, dtype: Any) -> Tensor:

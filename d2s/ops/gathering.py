@@ -11,7 +11,7 @@ from d2s.core.op import define_op
 from d2s.core.spec import Shape, TensorSpec, broadcast_shapes
 from d2s.errors import DTypeError, IndexOutOfRangeError, NotSupportedError, ShapeError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.axes import axis_index, shape_argument, size_argument
+from d2s.ops.axes import axis_index, own_axis, shape_argument, size_argument, sizes_agree
 from d2s.ops.creation import assign
 from d2s.ops.indexing import getitem, put_op, with_item
 from d2s.ops.indices import IndexInput
@@ -48,6 +48,10 @@ def take_op(x: Array, indices: Array, *, axis: int) -> Array:
 
 
 def _infer_put_slices(g: TensorSpec, indices: TensorSpec, *, axis: int, shape: Shape) -> TensorSpec:
+    _check_integers("put_slices", indices)
+    wanted = (*shape[:axis], *indices.shape, *shape[axis + 1 :])
+    if g.ndim != len(wanted) or not all(map(sizes_agree, g.shape, wanted)):
+        raise ShapeError(f"slices of shape {list(g.shape)} are not those of shape {list(wanted)} that the indices name")
     return TensorSpec(shape, g.dtype)
 
 
@@ -82,7 +86,12 @@ def _infer_take_along_axis(x: TensorSpec, indices: TensorSpec, *, axis: int) -> 
     place = axis_index(axis, x.ndim)
     own = [1 if position == place else size for position, size in enumerate(x.shape)]
     given = [1 if position == place else size for position, size in enumerate(indices.shape)]
-    shape = list(broadcast_shapes(own, given, what="tensor and indices of take_along_axis"))
+    try:
+        shape = list(broadcast_shapes(own, given))
+    except ShapeError:
+        raise ShapeError(
+            f"take_along_axis: tensor and indices of shapes {list(x.shape)} and {list(indices.shape)} cannot be "
+            f"broadcast together beside axis {axis}") from None
     shape[place] = indices.shape[place]
     return TensorSpec(tuple(shape), x.dtype)
 
@@ -196,7 +205,12 @@ def put_along_axis(
     """
     if reduce not in ("assign", "add"):
         raise NotSupportedError(f"put_along_axis can 'assign' or 'add', got reduce={reduce!r}")
-    place = axis_index(axis, arr.ndim)
+    place = own_axis(axis, arr)
+    if indices.ndim != arr.ndim:
+        raise ShapeError(f"put_along_axis needs indices of as many axes as the tensor, got shapes {arr.shape} and "
+                         f"{indices.shape}")
+    if indices.dtype.kind not in "iu":
+        raise DTypeError(f"put_along_axis needs integer indices, got {indices.dtype.name}")
     sizes = list(indices.shape)
     if broadcast:
         sizes = [size if position == place else arr.shape[position] for position, size in enumerate(sizes)]
@@ -252,22 +266,29 @@ def scatter(x: Tensor, index: Tensor, updates: Tensor, overwrite: bool = True, n
     return scatter_nd_add(with_item(x, index, 0), unsqueeze(index, -1), updates)
 
 
+def _columns(index: Tensor) -> list[Tensor]:
+    if index.dtype.kind not in "iu":
+        raise DTypeError(f"places are named by integers, got an index of {index.dtype.name}")
+    return unbind(index, -1)
+
+
 def scatter_nd_add(x: Tensor, index: Tensor, updates: Tensor, name: str | None = None) -> Tensor:
     """`x` with `updates` added at ``index[..., 0], index[..., 1], ...``; repeated places get the sum."""
-    columns = unbind(index, -1)
+    columns = _columns(index)
     template = tuple(IndexInput(position) for position in range(len(columns)))
-    return x + bind(put_op, as_dtype_of(updates, x.dtype), *columns, index=template, shape=tuple(x.shape))
+    added = as_dtype_of(tensor_or_number(updates, "the updates"), x.dtype)
+    return x + bind(put_op, added, *columns, index=template, shape=tuple(x.shape))
 
 
 def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Zeros of `shape` with `updates` added at `index`; see `scatter_nd_add`."""
-    columns = unbind(index, -1)
+    columns = _columns(index)
     template = tuple(IndexInput(position) for position in range(len(columns)))
     return bind(put_op, updates, *columns, index=template, shape=shape_argument(shape))
 
 
 def index_add(x: Tensor, index: Tensor, axis: int, value: Tensor, alpha: Any = 1, name: str | None = None) -> Tensor:
     """`x` with the slices of ``alpha * value`` added at `index` along `axis`."""
-    place = axis_index(axis, x.ndim)
-    scaled = as_dtype_of(value, x.dtype) * alpha
+    place = own_axis(axis, x)
+    scaled = as_dtype_of(tensor_or_number(value, "the value"), x.dtype) * alpha
     return x + bind(put_slices_op, scaled, index, axis=place, shape=tuple(x.shape))

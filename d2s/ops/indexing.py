@@ -12,7 +12,7 @@ from d2s.core.op import define_op
 from d2s.core.spec import Shape, TensorSpec
 from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.axes import axis_index, integers, sizes_agree
+from d2s.ops.axes import axis_index, integers, own_axis, sizes_agree
 from d2s.ops.casting import cast
 from d2s.ops.indices import Index, Template, filled, index_of, indexed_shape, spec_of_input
 from d2s.ops.promotion import as_dtype_of, tensor_or_number
@@ -48,7 +48,18 @@ def getitem_op(x: Array, *tensors: Array, index: Template) -> Any:
 
 
 def _infer_put(g: TensorSpec, *tensors: TensorSpec, index: Template, shape: Shape) -> TensorSpec:
+    _check_fits(g, indexed_shape(shape, index, tensors))
     return TensorSpec(shape, g.dtype)
+
+
+def _check_fits(value: TensorSpec, target: Shape) -> None:
+    """Refuse a value that does not broadcast to the part of a tensor that it goes to."""
+    fits = value.ndim <= len(target) and all(
+        size == 1 or sizes_agree(size, wanted)
+        for size, wanted in zip(reversed(value.shape), reversed(target), strict=False)
+    )
+    if not fits:
+        raise ShapeError(f"cannot write a value of shape {list(value.shape)} into a part of shape {list(target)}")
 
 
 @define_op("put", infer=_infer_put, saves=("tensors",), fresh=True, in_order=True)
@@ -70,12 +81,7 @@ def _infer_setitem(x: TensorSpec, value: TensorSpec, *tensors: TensorSpec, index
     target = indexed_shape(x.shape, index, tensors)
     if value.dtype != x.dtype:
         raise DTypeError(f"cannot write {value.dtype.name} into a tensor of {x.dtype.name}")
-    fits = value.ndim <= len(target) and all(
-        size == 1 or sizes_agree(size, wanted)
-        for size, wanted in zip(reversed(value.shape), reversed(target), strict=False)
-    )
-    if not fits:
-        raise ShapeError(f"cannot write a value of shape {list(value.shape)} into a part of shape {list(target)}")
+    _check_fits(value, target)
     return x
 
 
@@ -173,6 +179,7 @@ def with_item(x: Tensor, index: Any, value: Any) -> Tensor:
 
 def strided_slice(x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, name: str | None = None) -> Tensor:
     """``x[starts:ends:strides]`` along each of `axes`; the other axes stay whole."""
+    own_axis(0, x)
     parts: list[Any] = [slice(None)] * x.ndim
     bounds = (integers(bound, "a bound of strided_slice") for bound in (starts, ends, strides))
     for axis, start, end, stride in zip(integers(axes, "axes"), *bounds, strict=True):

@@ -189,6 +189,8 @@ def slogdet(x: Tensor, name: str | None = None) -> Tensor:
 
 def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
     """Square matrices multiplied by themselves, `n` times; negative powers are those of the inverse."""
+    if x.ndim < 2 or not sizes_agree(*x.spec.shape[-2:]):
+        raise ShapeError(f"matrix_power needs square matrices, got shape {x.shape}")
     if n < 0:
         return matrix_power(inverse(x), -n)
     if n == 0:

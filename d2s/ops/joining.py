@@ -13,7 +13,7 @@ from d2s.core.op import define_op
 from d2s.core.spec import Dim, Size, TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
-from d2s.ops.axes import axis_index, integers, size_argument
+from d2s.ops.axes import axis_index, integers, own_axis, size_argument
 from d2s.ops.casting import assign_op
 from d2s.ops.promotion import as_dtype_of, promote_all, tensor_or_number
 from d2s.ops.shape import moveaxis
@@ -197,7 +197,7 @@ def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = Non
     ShapeError
         If the sizes do not add up to that of the axis.
     """
-    place = axis_index(size_argument(axis), x.ndim)
+    place = own_axis(size_argument(axis), x)
     total = x.shape[place]
     if isinstance(num_or_sections, int):
         if num_or_sections < 1 or total % num_or_sections:
@@ -218,4 +218,4 @@ def chunk(x: Tensor, chunks: int, axis: Any = 0, name: str | None = None) -> lis
 
 def unbind(input: Tensor, axis: int = 0) -> list[Tensor]:
     """The slices of a tensor along `axis`, which goes."""
-    return list(bind(unbind_op, input, axis=axis_index(axis, input.ndim)))
+    return list(bind(unbind_op, input, axis=own_axis(axis, input)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.spec import broadcast_sizes
-from d2s.errors import DTypeError, NotSupportedError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
 from d2s.ops.annotations import Axis, Tensor
 from d2s.ops.arithmetic import add, multiply
 from d2s.ops.axes import axis_index
@@ -71,6 +71,8 @@ def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> T
     axes : int, sequence of int, or pair of sequences of int
         How many of the last axes of `x` meet the first of `y`; or which axes of both; or which of `x` and which of `y`.
     """
+    if not isinstance(axes, int | list | tuple):
+        raise DTypeError(f"axes of tensordot must be an int or a sequence of ints, got {type(axes).__name__}")
     if isinstance(axes, int):
         first, second = list(range(x.ndim - axes, x.ndim)), list(range(axes))
     elif len(axes) and isinstance(axes[0], list | tuple):
@@ -102,9 +104,11 @@ def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tenso
     """Vector product along an axis of size 3; by default the first such axis."""
     if axis == 9:
         axis = next((place for place, size in enumerate(x.spec.shape) if size == 3), 9)
-    if axis == 9 or x.spec.shape[axis_index(axis, x.ndim)] != 3:
+    if axis == 9 or not x.ndim or x.spec.shape[axis_index(axis, x.ndim)] != 3:
         raise ShapeError(f"cross needs an axis of size 3, got shapes {x.shape} and {y.shape}")
     whole = [slice(None)] * axis_index(axis, x.ndim)
+    if y.ndim <= len(whole) or y.spec.shape[len(whole)] != 3:
+        raise ShapeError(f"cross needs an axis of size 3 in both, got shapes {x.shape} and {y.shape}")
     a, b = ([getitem(one, (*whole, place)) for place in range(3)] for one in (x, y))
     return stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]], len(whole))
 
@@ -143,6 +147,8 @@ def matrix_norm(
     x: Tensor, p: Any = "fro", axis: Sequence[int] = (-2, -1), keepdim: bool = False, name: str | None = None
 ) -> Tensor:
     """Norm of the matrices along two axes; see `norm`."""
+    if not isinstance(axis, list | tuple) or len(axis) != 2:
+        raise ArgumentError(f"axis of matrix_norm must be two axes, got {axis!r}")
     return norm(x, p, list(axis), keepdim)
 
 

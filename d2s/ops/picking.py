@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from d2s.core.op import define_op
 from d2s.core.spec import Dim, TensorSpec, as_dtype
 from d2s.errors import ArgumentError, DTypeError, IndexOutOfRangeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
-from d2s.ops.axes import axis_index, integers, number_of_elements
+from d2s.ops.axes import axis_index, integers, number_of_elements, own_axis
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal
 from d2s.ops.gathering import index_select, take_along_axis
@@ -51,7 +52,8 @@ def take(x: Tensor, index: Tensor, mode: str = "raise", name: str | None = None)
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentError(f"mode of take must be 'raise', 'wrap' or 'clip', got {mode!r}")
     if not is_tensor(index) or index.dtype.kind not in "iu":
-        raise DTypeError("take needs a tensor of integers as index")
+        found = index.dtype.name if is_tensor(index) else type(index).__name__
+        raise DTypeError(f"take needs a tensor of integers as index, got {found}")
     flat = reshape(x, [-1])
     if mode == "wrap":
         index = index % flat.shape[0]
@@ -96,6 +98,7 @@ def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = No
 
 def slice_(input: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
     """The part of a tensor between places along axes; places past the end mean the end."""
+    own_axis(0, input)
     cuts: list[Any] = [slice(None)] * input.ndim
     for axis, start, end in zip(integers(axes), integers(starts), integers(ends), strict=True):
         cuts[axis_index(axis, input.ndim)] = slice(start, end)
@@ -132,7 +135,7 @@ def _infer_runs(x: TensorSpec, *, axis: int | None) -> tuple[TensorSpec, TensorS
 def unique_consecutive_op(x: Array, *, axis: int | None) -> tuple[Array, Array, Array]:
     """The first of each run of equal slices, the run that each slice is in, and the lengths of the runs."""
     along = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
-    flat = along.reshape(len(along), -1)
+    flat = along.reshape(len(along), math.prod(along.shape[1:]))
     begins = np.ones(len(along), bool)
     begins[1:] = (flat[1:] != flat[:-1]).any(1)
     firsts = np.flatnonzero(begins)

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import as_number
+from d2s.core.arrays import as_number, no_operand
 from d2s.core.interpreter import TensorBase, bind
 from d2s.core.spec import DType, default_dtype
 from d2s.errors import DTypeError
@@ -185,7 +185,7 @@ def tensor_or_number(value: Any, what: str = "an operand") -> Any:
         return found if found is not value else value.__d2s_operand__(default_dtype())
     if is_number(value):
         return dtype_with_number(_BOOL, value).type(value)
-    raise DTypeError(f"{what} must be a tensor, an array or a number, got {type(value).__name__}")
+    raise no_operand(value, what)
 
 
 def floating(x: Any, what: str = "the input") -> Tensor:

@@ -145,6 +145,8 @@ def nan_to_num(
     x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
 ) -> Tensor:
     """`x` with `nan` in place of NaN, and finite numbers (by default the largest) in place of infinities."""
+    if x.dtype.kind != "f":
+        raise DTypeError(f"nan_to_num is defined for floating point tensors, got {x.dtype.name}")
     limits = np.finfo(x.dtype)
     x = where(isnan(x), nan, x)
     x = where(equal(x, np.inf), limits.max if posinf is None else posinf, x)

@@ -11,7 +11,7 @@ from d2s.core.op import define_op
 from d2s.core.spec import Dim, DType, Size, TensorSpec, as_dtype
 from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.axes import axis_index, reduced_shape, size_argument
+from d2s.ops.axes import axis_index, reduced_shape, size_argument, sizes_agree
 from d2s.ops.gathering import take_along_axis
 from d2s.ops.promotion import operands
 from d2s.ops.shape import reshape
@@ -21,6 +21,8 @@ _INT64 = np.dtype("int64")
 
 def _order(x: Array, axis: int, descending: bool) -> Array:
     """Indices that sort, equal elements in their order."""
+    if not x.ndim:
+        return np.zeros((), _INT64)
     if not descending:
         return np.argsort(x, axis, kind="stable")
     # Sorted backwards and read backwards: equal elements keep their order that way too.
@@ -122,6 +124,9 @@ def searchsorted_op(sequence: Array, values: Array, *, right: bool, dtype: DType
 def _infer_bincount(x: TensorSpec, *weights: TensorSpec, minlength: int) -> TensorSpec:
     if x.ndim != 1 or x.dtype.kind not in "iu":
         raise DTypeError(f"bincount needs a vector of integers, got {x}")
+    if weights and (weights[0].ndim != 1 or not sizes_agree(weights[0].shape[0], x.shape[0])):
+        raise ShapeError(f"bincount needs as many weights as numbers, got shapes {list(x.shape)} and "
+                         f"{list(weights[0].shape)}")
     if weights and weights[0].dtype.kind == "c":
         raise DTypeError(f"bincount needs real weights, got {weights[0].dtype.name}")
     return TensorSpec((Dim(),), weights[0].dtype if weights else _INT64)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import as_array, several_elements
+from d2s.core.arrays import as_array, no_operand, several_elements
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, as_dtype, is_floating, spec_of
@@ -154,7 +154,7 @@ class StaticInterpreter(HookPoints):
             return self.object_value(arg)
         if isinstance(arg, bool | int | float | complex):
             return self.constant(np.asarray(arg)[()])
-        raise DTypeError(f"expected a Tensor, got {type(arg).__name__}", user_location())
+        raise no_operand(arg)
 
     def bound(self, variable: Variable) -> Value:
         """The value of `variable`, checked at run time if some path leaves its name unbound."""

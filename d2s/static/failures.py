@@ -74,7 +74,7 @@ def _explained(
     is_the_users = any(map(is_user_code, below))
     if not isinstance(error, D2SError) or _is_of_forward(operator, below):
         # NumPy's own frames lie below.
-        found, is_the_users = _refusal(operator, frame, source.operands.get(line)) or found, False
+        found, is_the_users = _refusal(error, operator, frame, source.operands.get(line)) or found, False
     if not isinstance(found, D2SError):
         return error
     if place is not None and not is_the_users:
@@ -87,13 +87,13 @@ def _is_of_forward(operator: Operator, below: list[CodeType]) -> bool:
     return operator.op is not None and below == [getattr(operator.op.forward, "__code__", None)]
 
 
-def _refusal(operator: Operator, frame: FrameType, operands: str | None) -> Exception | None:
+def _refusal(error: Exception, operator: Operator, frame: FrameType, operands: str | None) -> Exception | None:
     """What eager mode says about the arrays that `operator` was run with, if it refuses them."""
     if operands is None:
         return None
     arrays, attrs = eval(operands, frame.f_globals, frame.f_locals)
     if operator.op is not None:
-        return operator.op.refusal(arrays, attrs)
+        return operator.op.refusal(arrays, attrs, error)
     try:
         if operator.kind == "to_array":
             as_number(arrays[0], attrs["dtype"])
