@@ -37,6 +37,7 @@ from d2s.errors import (
     UnsupportedSyntaxError,
 )
 from d2s.io.saving import load, save
+from d2s.nn.new_parameter import create_parameter
 from d2s.nn.parameter import ParamAttr
 from d2s.ops import *  # noqa: F403
 from d2s.ops.queries import shape_of as shape
@@ -102,6 +103,7 @@ __all__ = [
     "TracingError",
     "UnsupportedSyntaxError",
     "autograd",
+    "create_parameter",
     "device",
     "disable_static",
     "enable_grad",

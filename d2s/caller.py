@@ -81,4 +81,4 @@ def _shapes_of(operand: Any) -> Iterable[str]:
     known = getattr(operand, "spec", operand)
     if not isinstance(getattr(known, "shape", None), tuple) or not hasattr(known, "dtype"):
         return []
-    return [f"[{', '.join(map(str, known.shape))}]"]
+    return [f"[{', '.join(str(size) if isinstance(size, int) else '?' for size in known.shape)}]"]

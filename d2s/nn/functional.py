@@ -1,5 +1,6 @@
 """The functions that layers are made of; their parameters are described where they are defined."""
 
+from d2s.ops import activation, logits
 from d2s.ops.activation import (
     celu,
     elu,
@@ -35,6 +36,7 @@ from d2s.ops.convolution import (
     conv2d_transpose,
 )
 from d2s.ops.density_losses import dice_loss, gaussian_nll_loss, log_loss, poisson_nll_loss, sigmoid_focal_loss
+from d2s.ops.derived_methods import DerivedMethods, in_place
 from d2s.ops.diagonals import diag_embed
 from d2s.ops.dropout import dropout, dropout2d
 from d2s.ops.encoding import embedding, one_hot
@@ -88,6 +90,12 @@ from d2s.ops.summation import bilinear
 
 logsigmoid = log_sigmoid
 
+# In place.  Where several ops read the tensor in their gradients, they read a copy of it.
+relu_, tanh_ = DerivedMethods.relu_, DerivedMethods.tanh_
+elu_, hardtanh_ = in_place(activation.elu, True), in_place(activation.hardtanh, True)
+leaky_relu_, thresholded_relu_ = in_place(activation.leaky_relu, True), in_place(activation.thresholded_relu, True)
+softmax_ = in_place(logits.softmax, True)
+
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
@@ -115,6 +123,7 @@ __all__ = [
     "dropout1d",
     "dropout2d",
     "elu",
+    "elu_",
     "embedding",
     "flatten",
     "fold",
@@ -127,6 +136,7 @@ __all__ = [
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hardtanh_",
     "hinge_embedding_loss",
     "instance_norm",
     "interpolate",
@@ -135,6 +145,7 @@ __all__ = [
     "label_smooth",
     "layer_norm",
     "leaky_relu",
+    "leaky_relu_",
     "linear",
     "local_response_norm",
     "log_loss",
@@ -160,6 +171,7 @@ __all__ = [
     "prelu",
     "relu",
     "relu6",
+    "relu_",
     "rms_norm",
     "rrelu",
     "scaled_dot_product_attention",
@@ -171,6 +183,7 @@ __all__ = [
     "smooth_l1_loss",
     "soft_margin_loss",
     "softmax",
+    "softmax_",
     "softmax_with_cross_entropy",
     "softplus",
     "softshrink",
@@ -179,8 +192,10 @@ __all__ = [
     "swiglu",
     "swish",
     "tanh",
+    "tanh_",
     "tanhshrink",
     "thresholded_relu",
+    "thresholded_relu_",
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
     "unfold",

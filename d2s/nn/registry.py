@@ -8,8 +8,9 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.spec import DType, as_dtype
 from d2s.eager.tensor import Tensor
 from d2s.errors import DTypeError, KeyNameError, MemberError
-from d2s.nn.initializer import Constant, Initializer, XavierUniform, global_initializer
-from d2s.nn.parameter import ParamAttr, Parameter, make_parameter
+from d2s.nn.initializer import Initializer
+from d2s.nn.new_parameter import parameter_by
+from d2s.nn.parameter import ParamAttr, Parameter
 from d2s.nn.structure import STRUCTURE, Names
 
 if TYPE_CHECKING:
@@ -149,28 +150,8 @@ class LayerRegistry:
         Parameter or None
             None if `attr` is False.
         """
-        if attr is False:
-            return None
-        if attr is None or attr is True:
-            attr = ParamAttr()
-        elif isinstance(attr, str):
-            attr = ParamAttr(name=attr)
-        elif isinstance(attr, Initializer):
-            attr = ParamAttr(initializer=attr)
-        elif not isinstance(attr, ParamAttr):
-            raise DTypeError(
-                f"a parameter attribute must be ParamAttr, Initializer, str, bool or None, got {type(attr).__name__}"
-            )
-        default_initializer = global_initializer(is_bias) or default_initializer
-        if default_initializer is None:
-            default_initializer = Constant(0.0) if is_bias else XavierUniform()
-        return make_parameter(
-            tuple(int(size) for size in shape),
-            self._dtype if dtype is None else as_dtype(dtype),
-            attr,
-            default_initializer,
-            self._names.new("b" if is_bias else "w"),
-        )
+        wanted = self._dtype if dtype is None else as_dtype(dtype)
+        return parameter_by(attr, shape, wanted, is_bias, default_initializer, self._names)
 
     def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:
         """Register `parameter` under `name`.

@@ -1,5 +1,6 @@
 """The op table, each op once for both modes, and the public functions on tensors."""
 
+from d2s.ops import in_place, other_names
 from d2s.ops.activation import (
     celu,
     elu,
@@ -119,6 +120,7 @@ from d2s.ops.gathering import (
     scatter_nd_add,
     take_along_axis,
 )
+from d2s.ops.in_place import *  # noqa: F403
 from d2s.ops.indexing import strided_slice
 from d2s.ops.inverses import cholesky, det, inv, inverse, matrix_power, slogdet, solve
 from d2s.ops.joining import chunk, concat, split, stack, unbind
@@ -168,6 +170,7 @@ from d2s.ops.matrices import (
 )
 from d2s.ops.nan_reductions import count_nonzero, cummax, cummin, nanmean, nansum
 from d2s.ops.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
+from d2s.ops.other_names import *  # noqa: F403
 from d2s.ops.pairs import (
     copysign,
     deg2rad,
@@ -635,3 +638,5 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+__all__ += in_place.__all__
+__all__ += other_names.__all__

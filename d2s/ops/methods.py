@@ -40,6 +40,7 @@ from d2s.ops import (
     trigonometry,
 )
 from d2s.ops.annotations import Tensor
+from d2s.ops.cast_methods import CastMethods
 from d2s.ops.derived_methods import DerivedMethods
 from d2s.ops.promotion import float_operands, operands
 
@@ -85,7 +86,7 @@ def _left_to(other: Any, reflected: str, tensor: Tensor, symbol: str) -> Any:
     raise DTypeError(f"unsupported operand type(s) for {symbol}: {names}")
 
 
-class TensorMethods(DerivedMethods):
+class TensorMethods(DerivedMethods, CastMethods):
     """What can be done with a tensor, in either mode.  Needs `shape`, `dtype`, `spec` and `_assign_version`."""
 
     __slots__ = ()

@@ -134,6 +134,7 @@ nll_loss(float32[2, 3], int64[2])
 one_hot(int64[2], 4)
 ones([2, 3])
 outer(float32[2], float32[3])
+permute(float32[2, 3, 4], [2, 0, 1])
 pad(float32[2, 3, 8, 8], [1, 1, 2, 2])
 pow(float32[2, 3], 2)
 polygamma(float32[2, 3], 1)
@@ -220,8 +221,10 @@ _NAMES = {dtype: _Maker(dtype) for dtype in ("float32", "int64", "bool")}
 
 def call_of(name: str) -> str:
     """The example call of a function on tensors."""
-    if name in _CALL:
-        return _CALL[name]
+    # The writes in place, and second names, are called as the functions themselves.
+    for known in (name, name.rstrip("_"), getattr(ops, name).__name__):
+        if known in _CALL:
+            return f"{name}({_CALL[known].partition('(')[2]}"
     parameters = inspect.signature(getattr(ops, name)).parameters.values()
     needed = [one for one in parameters if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
     return f"{name}({', '.join(['float32[2, 3]'] * len(needed))})"

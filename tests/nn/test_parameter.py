@@ -82,3 +82,20 @@ def test_copies_are_parameters_of_their_own() -> None:
         other.set_value([2.0])
         assert weight.tolist() == [1.0]
     assert copy.deepcopy(weight).name != "w"
+
+
+def test_create_parameter() -> None:
+    make = d2s.create_parameter
+    d2s.seed(5)
+    weight = make([2, 3], "float64")
+    assert isinstance(weight, nn.Parameter)
+    assert (weight.shape, weight.dtype.name, weight.stop_gradient) == ([2, 3], "float64", False)
+    assert weight.abs().max().item() > 0
+    bias = make([3], "float32", is_bias=True, name="of mine")
+    assert (bias.name, bias.tolist()) == ("of mine", [0, 0, 0])
+    assert weight.name != make([2, 3], "float64").name
+    fixed = make([2], "float32", None, d2s.ParamAttr(trainable=False), False, nn.initializer.Constant(2.0))
+    assert (fixed.tolist(), fixed.trainable) == ([2, 2], False)
+    assert make([2], "float32", attr=False) is None
+    with pytest.raises(d2s.DTypeError, match="a parameter must be floating point or complex, got int64"):
+        make([2], "int64")

@@ -56,7 +56,7 @@ def test_a_schedule_goes_on_from_its_state(name: str) -> None:
     first, second = make(), make()
     for _ in range(len(expected) - 2):
         first.step()
-    second.set_state_dict(first.state_dict())
+    second.set_dict(first.state_dict())
     assert second() == pytest.approx(expected[-2], abs=1e-8)
     second.step()
     assert second() == pytest.approx(expected[-1], abs=1e-8)

@@ -73,3 +73,7 @@ class LRScheduler:
             raise KeyNameError(f"the state of {type(self).__name__} lacks {', '.join(missing)}", kind="K02")
         last_epoch, last_lr = state_dict["last_epoch"], state_dict["last_lr"]
         self.last_epoch, self.last_lr = int(last_epoch), float(last_lr)
+
+    def set_dict(self, state_dict: dict[str, Any]) -> None:
+        """Another name for `set_state_dict`."""
+        self.set_state_dict(state_dict)
