@@ -28,6 +28,7 @@ from d2s.ops import (
     logits,
     matrices,
     nan_reductions,
+    other_names,
     pairs,
     picking,
     polar_form,
@@ -173,7 +174,7 @@ class DerivedMethods:
 
     # --- functions as methods ---
 
-    sub, mul, div = arithmetic.subtract, arithmetic.multiply, arithmetic.divide
+    sub, mul, div = other_names.sub, arithmetic.multiply, arithmetic.divide
     floor_mod, negative = arithmetic.mod, arithmetic.negative
     eq, ne, lt, le, gt, ge = equal, not_equal, less_than, less_equal, greater_than, greater_equal
     less, greater, bitwise_invert = less_than, greater_than, logical.bitwise_not
