@@ -13,13 +13,13 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators import access, classes, copies, keys, native, open_functions, open_lists, places, special_methods
-from d2s.operators.control_flow import SymbolicRange, Turns, either, for_loop, not_
+from d2s.operators.control_flow import Turns, either, for_loop, not_
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
 from d2s.operators.open_items import is_open, refuse
 from d2s.operators.special_methods import asking, untraced
-from d2s.operators.symbols import is_symbol, symbol_of
+from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 

@@ -36,6 +36,7 @@ from d2s.operators.converted import is_converted, is_loaded, nested_in
 from d2s.operators.guards import lookup
 from d2s.operators.heap import CONTAINERS, Fields, Heap, container_class, content_of, fields_of, is_user_object, restore
 from d2s.operators.open_items import OpenItems, is_open, refuse
+from d2s.operators.symbols import SymbolicRange
 from d2s.static.program import Block, Operator, Value, values_in
 from d2s.static.runtime import MISSING, copy_of_error
 from d2s.static.variable import ObjectVariable, Variable
@@ -80,6 +81,8 @@ class Lowering:
             return self._function(tree)
         if isinstance(tree, MethodType):
             return self._method(tree)
+        if isinstance(tree, SymbolicRange):
+            return self._call(range, *map(self, (tree.start, tree.stop, tree.step)))
         if isinstance(tree, functools.partial):
             return self._partial(tree)
         if isinstance(tree, BuiltinMethodType) and not isinstance(tree.__self__, ModuleType | type | None):

@@ -68,10 +68,7 @@ class ContainerReader(OutsideReader):
             return thing
         if isinstance(thing, tuple | list | deque):
             self.require(_length_guard(source, thing), thing)
-            parts = [self.read_item(thing, index, source) for index in range(_length(thing))]
-            if isinstance(thing, tuple):
-                return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
-            return deque(parts, thing.maxlen) if isinstance(thing, deque) else _like(thing, list, parts)
+            return _with_parts(thing, [self.read_item(thing, index, source) for index in range(_length(thing))])
         if isinstance(thing, dict | set | frozenset):
             _refuse_tensors_as_keys(thing)
             self._look_at_keys(thing)
@@ -95,12 +92,18 @@ class ContainerReader(OutsideReader):
     def snapshot_deeply(self, thing: Any) -> Any:
         """An older container with everything in it as guarded copies; other objects as they are."""
         seen = self.snapshot(thing)
-        if type(seen) in (list, tuple):
-            parts = [self.snapshot_deeply(part) for part in seen]
-            return seen if all(map(operator.is_, parts, seen)) else type(seen)(parts)
-        if type(seen) is dict:
-            held = {key: self.snapshot_deeply(part) for key, part in seen.items()}
-            return seen if all(map(operator.is_, held.values(), seen.values())) else held
+        if isinstance(seen, list | tuple | deque):
+            parts = [self.snapshot_deeply(part) for part in _parts(seen)]
+            return seen if all(map(operator.is_, parts, _parts(seen))) else _with_parts(seen, parts)
+        if isinstance(seen, dict):
+            held = {key: self.snapshot_deeply(dict.__getitem__(seen, key)) for key in _parts(seen)}
+            if all(dict.__getitem__(seen, key) is part for key, part in held.items()):
+                return seen
+            if type(seen) is dict or is_of_user(type(seen)):
+                return _like(seen, dict, held)
+            copied = copy.copy(seen)
+            copied.update(held)
+            return copied
         return seen
 
     def list_of_values(self, variable: Variable) -> Any:
@@ -339,6 +342,13 @@ def _length(thing: Any) -> int:
 def _parts(thing: Any) -> tuple[Any, ...]:
     kind = _raw(thing, "__iter__")
     return tuple(thing) if kind is None else tuple(kind.__iter__(thing))
+
+
+def _with_parts(thing: Any, parts: list[Any]) -> Any:
+    """A tuple, list or deque like `thing` with other parts."""
+    if isinstance(thing, tuple):
+        return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
+    return deque(parts, thing.maxlen) if isinstance(thing, deque) else _like(thing, list, parts)
 
 
 def _like(thing: Any, kind: Any, parts: Any) -> Any:

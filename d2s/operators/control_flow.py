@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from d2s.errors import Location, TracingError, UnsupportedSyntaxError, user_location
+from d2s.errors import Location, UnsupportedSyntaxError, user_location
 from d2s.operators.heap import Heap
 from d2s.operators.iterators import gives_only, reached_by, watches_its_end
 from d2s.operators.merging import merge_outcomes
@@ -19,7 +19,7 @@ from d2s.operators.native import truth
 from d2s.operators.outcomes import CannotMerge, Grown, Outcome
 from d2s.operators.recorder import FollowBoth
 from d2s.operators.region import IteratorAdvanced, apply_changes, trace_branch
-from d2s.operators.symbols import is_symbol, symbol_of
+from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Operator
 from d2s.static.runtime import is_bound
@@ -101,30 +101,6 @@ class Mark:
 
 
 # --- loops over things --------------------------------------------------------------------------------------------
-
-
-class SymbolicRange:
-    """``range`` with a bound that is known only when the Program runs."""
-
-    def __init__(self, start: Any, stop: Any, step: Any) -> None:
-        self.start, self.stop, self.step = start, stop, step
-
-    def _refuse(self, *_: Any) -> Any:
-        raise TracingError(
-            "a range whose length is known only when the Program runs can be looped over, but not spread out here",
-            user_location(), "Loop over it with `for`, or keep the function eager with @d2s.jit.not_to_static.",
-            kind="T07",
-        )
-
-    __iter__ = __len__ = __contains__ = __getitem__ = _refuse
-
-    def __reversed__(self) -> SymbolicRange:
-        start, stop, step = self.start, self.stop, self.step
-        if is_symbol(step):
-            self._refuse()
-        # The last number, if there is one; else one behind which nothing comes.
-        last = stop - step if abs(step) == 1 else start + ((stop - start - (step > 0) + (step < 0)) // step) * step
-        return SymbolicRange(last, start - step, -step)
 
 
 class Turns:
@@ -376,5 +352,5 @@ def _check(holds: Any) -> None:
 
 
 __all__ = [
-    "Mark", "SymbolicRange", "and_", "assert_", "both", "bound", "either", "for_loop", "if_else", "not_", "or_",
+    "Mark", "and_", "assert_", "both", "bound", "either", "for_loop", "if_else", "not_", "or_",
 ]

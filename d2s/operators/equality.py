@@ -8,7 +8,7 @@ from __future__ import annotations
 import array
 import enum
 import struct
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ _VALUE_MODULES = frozenset({
 # Objects that are all content, which may change in place and is read without the name of an attribute or method.
 ALL_CONTENT: tuple[type, ...] = (
     np.ndarray, bytearray, memoryview, array.array, MappingProxyType, type({}.keys()), type({}.values()),
-    type({}.items()))
+    type({}.items()), SimpleNamespace)
 
 _bits = struct.Struct("d").pack
 

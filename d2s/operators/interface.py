@@ -26,7 +26,7 @@ from d2s.operators.attempts import note_caught
 from d2s.operators.converted import mark_nested
 from d2s.operators.names import Names
 from d2s.operators.open_items import refuse
-from d2s.operators.symbols import is_symbol
+from d2s.operators.symbols import SymbolicRange, is_symbol
 from d2s.operators.tracer import current_tracer
 from d2s.static.runtime import content_of_cell
 from d2s.static.variable import Variable
@@ -247,7 +247,7 @@ class TraceOperators(PythonOperators):
         self, iterable: Iterable[Any], elt: Callable[[Any], Any], test: Callable[[Any], Any] | None = None
     ) -> list[Any]:
         tracer = current_tracer()
-        if tracer is None or not isinstance(iterable, open_lists.Parts | control_flow.SymbolicRange):
+        if tracer is None or not isinstance(iterable, open_lists.Parts | SymbolicRange):
             return PythonOperators.list_comp(iterable, elt, test)
         return open_lists.list_comp(tracer, iterable, elt, test)
 
@@ -264,7 +264,7 @@ class TraceOperators(PythonOperators):
         test: Callable[[Any], Any] | None = None,
     ) -> Any:
         tracer = current_tracer()
-        if tracer is None or not isinstance(iterable, control_flow.Turns | control_flow.SymbolicRange):
+        if tracer is None or not isinstance(iterable, control_flow.Turns | SymbolicRange):
             return PythonOperators.generator(is_lazy, iterable, elt, test)
         if is_lazy and test is None:
             return open_lists.Mapped(tracer, iterable, elt)

@@ -49,8 +49,8 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
             return picking.picked(tracer, lambda number: item(tracer, value, names[number]), place, len(names))
     if source is None:
         _fill_in(value, index)
-        return value[_position(tracer, index)]
-    index = _position(tracer, index)
+        return value[_position(tracer, value, index)]
+    index = _position(tracer, value, index)
     place = None if _holds_symbol(index) else tracer.pending_item(value, index)
     if place is not None:
         return place[0]
@@ -77,9 +77,9 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     return tracer.python_call(operator.getitem, (value, index), effect=True)
 
 
-def _position(tracer: Tracer, index: Any) -> Any:
-    """An index that says which number it is."""
-    if isinstance(index, TensorBase | ObjectVariable):
+def _position(tracer: Tracer, held: Any, index: Any) -> Any:
+    """An index that says which number it is; the keys of a dict are looked for as they are."""
+    if isinstance(held, dict) or isinstance(index, TensorBase | ObjectVariable):
         return index
     method = special(tracer, index, "__index__") if not is_plain(index) else None
     return index if method is None else late_call(method)

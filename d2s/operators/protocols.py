@@ -15,7 +15,7 @@ import numpy as np
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, native
 from d2s.operators.attempts import note_caught
-from d2s.operators.control_flow import SymbolicRange, Turns
+from d2s.operators.control_flow import Turns
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.late_arrays import element
 from d2s.operators.late_call import late_call
@@ -23,7 +23,7 @@ from d2s.operators.open_functions import list_of
 from d2s.operators.open_items import is_open
 from d2s.operators.open_lists import Parts
 from d2s.operators.sources import Constant
-from d2s.operators.symbols import is_symbol, symbol_of
+from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
 from d2s.words import counted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from d2s.core.interpreter import TensorBase
+from d2s.errors import TracingError, user_location
 from d2s.static.variable import ObjectVariable, Variable
 
 if TYPE_CHECKING:
@@ -21,3 +22,32 @@ def symbol_of(tracer: Tracer, thing: Any) -> Any:
     if isinstance(thing, TensorBase) and not isinstance(thing, Variable):
         return tracer.lift(thing)
     return thing
+
+
+class SymbolicRange:
+    """``range`` with a bound that is known only when the Program runs."""
+
+    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        # For `isinstance` in the code of the user.
+        return range
+
+    def _refuse(self, *_: Any) -> Any:
+        raise TracingError(
+            "a range whose length is known only when the Program runs can be looped over, but not spread out here",
+            user_location(), "Loop over it with `for`, or keep the function eager with @d2s.jit.not_to_static.",
+            kind="T07",
+        )
+
+    __iter__ = __len__ = __contains__ = __getitem__ = _refuse
+
+    def __reversed__(self) -> SymbolicRange:
+        start, stop, step = self.start, self.stop, self.step
+        if is_symbol(step):
+            self._refuse()
+        # The last number, if there is one; else one behind which nothing comes.
+        last = stop - step if abs(step) == 1 else start + ((stop - start - (step > 0) + (step < 0)) // step) * step
+        return SymbolicRange(last, start - step, -step)

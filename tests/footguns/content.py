@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import array
 import types
-from collections import deque
+from collections import OrderedDict, deque, namedtuple
 
 import numpy as np
 
 from tests.footguns.stage import footgun
+from tests.footguns.things import x
+
+Pair = namedtuple("Pair", "first second")
 
 
 @footgun
@@ -131,3 +134,51 @@ def views_of_dicts():
     yield f
     del table["b"]
     yield f
+
+
+@footgun
+def containers_in_tuples_with_names():
+    numbers, table = [0.0, 2.0], {"a": 0.0}
+    pair, ordered, space = Pair(numbers, table), OrderedDict(k=numbers), types.SimpleNamespace(k=numbers)
+
+    def f(z):
+        equal = pair == Pair([0.0, 2.0], {"a": 0.0}), ordered == {"k": [0.0, 2.0]}, deque([pair]) == deque([pair])
+        return z * 1.0, equal, space == types.SimpleNamespace(k=[0.0, 2.0]), pair in [([0.0, 2.0], {"a": 0.0})]
+
+    for number in (0.0, 1.0, 0.0):
+        numbers[0] = table["a"] = number
+        yield f
+
+
+class Number:
+    """Something that may stand for a place, and is a key of its own."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __index__(self):
+        return self.number
+
+
+@footgun
+def places_and_keys(stage):
+    number = Number(1)
+    table = {number: 5.0}
+
+    @stage.static
+    def f(z):
+        return z * [10.0, 20.0, 30.0][number], table[number], {number: 2.0}[number]
+
+    for place in (1, 2, 0):
+        number.number = place
+        stage(f, x())
+
+
+@footgun
+def ranges_are_returned(stage):
+    @stage.static
+    def f(z, count):
+        return z * 1.0, range(count), [range(1, count, 2)], isinstance(range(count), range)
+
+    for count in (2, 3, 4, 5, 1):
+        stage(f, x(), count)
