@@ -341,7 +341,8 @@ def _length(thing: Any) -> int:
 
 def _parts(thing: Any) -> tuple[Any, ...]:
     kind = _raw(thing, "__iter__")
-    return tuple(thing) if kind is None else tuple(kind.__iter__(thing))
+    # Of an iterator, as `tuple` asks others how long they are.
+    return tuple(iter(thing) if kind is None else kind.__iter__(thing))
 
 
 def _with_parts(thing: Any, parts: list[Any]) -> Any:
