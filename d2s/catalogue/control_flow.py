@@ -226,7 +226,8 @@ KINDS = (
         "U21",
         "A loop whose variables change their kind",
         cause="A loop on a tensor carries its variables from turn to turn: tensors, numbers, lists, and None that "
-        "becomes a tensor. Dicts that get new keys, texts and other objects that change cannot be carried.",
+        "becomes a tensor, text, and variables that are of several kinds by turns. Dicts that get new keys and other "
+        "objects that change cannot be carried.",
         fix="Give every variable one kind of value in all turns; collect in a list.",
         example="""
             @paddle.jit.to_static

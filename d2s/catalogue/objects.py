@@ -46,7 +46,8 @@ KINDS = (
         "A changed container is read as a whole",
         cause="A list, dict or set from outside was changed in this call, which happens when the Program runs, and is "
         "then looped over, stacked or compared as a whole.  Only what `held[0] = ...` and `table['key'] = ...` have "
-        "stored is known before.",
+        "stored is known before. Or a tensor is combined with what may be any tensor: an element of such a container, "
+        "a variable that a loop leaves as None or a tensor.",
         fix="Read it before the change, or read single elements.",
         example="""
             history = []

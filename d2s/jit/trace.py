@@ -15,7 +15,7 @@ from d2s.operators import conversion
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
 from d2s.operators.outcomes import Outcome
-from d2s.operators.recorder import FollowBoth, TooManyWays
+from d2s.operators.recorder import FollowBoth, OfAnyKind, TooManyWays
 from d2s.operators.region import explore
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Argument, Source, fetcher
@@ -79,10 +79,11 @@ def record(
     """The tracer that has recorded a call: it holds the Program, not compiled, and where its inputs are found."""
     merging: dict[Location | None, bool] = {}
     followed: set[Location | None] = set()
+    of_any_kind: dict[Location | None, frozenset[str]] = {}
     line: Location | None = None
     while True:
         tracer = Tracer(Program(name), numbers, sizes)
-        tracer.merging = merging
+        tracer.merging, tracer.of_any_kind = merging, of_any_kind
         tracer.followed.update(followed)
         if guards is not None:
             tracer.guards = guards
@@ -90,6 +91,10 @@ def record(
             _record(tracer, function, signature, bound)
         except TooManyWays as found:
             merging = {**merging, found.place: found.opens}
+            continue
+        except OfAnyKind as found:
+            known = of_any_kind.get(found.place, frozenset())
+            of_any_kind = {**of_any_kind, found.place: known | {found.name}}
             continue
         except FollowBoth as found:
             followed.add(found.place)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import CellType
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, TensorSpec
 from d2s.operators.equality import is_plain, same_plain_value
-from d2s.operators.open_items import Elements, elements_of, is_open, new_list
-from d2s.operators.outcomes import CannotMerge
+from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list
+from d2s.operators.outcomes import CannotMerge, Grown
 from d2s.operators.symbols import symbol_of
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen
@@ -32,10 +33,14 @@ class TensorForm:
 
 @dataclass(frozen=True)
 class ObjectForm:
-    """A Python object that only the run knows; `kind` is its type, where all turns agree on it."""
+    """A Python object that only the run knows; `kind` is its type, where all turns agree on it.
+
+    Of one that may be a tensor nothing is known.
+    """
 
     kind: type | None
     missing: str | None = None
+    may_be_tensor: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ def form_of(tracer: Tracer, thing: Any, value_of: ValueOf) -> Form:
     if isinstance(thing, Variable):
         return form_of_value(value_of(thing))
     if isinstance(thing, ObjectVariable):
-        return ObjectForm(thing.value.kind, thing.value.maybe_missing)
+        return ObjectForm(thing.value.kind, thing.value.maybe_missing, thing.value in tracer.elements)
     if is_open(thing):
         return OpenForm(elements_of(thing))
     if type(thing) in (list, dict) or isinstance(thing, tuple):
@@ -103,8 +108,13 @@ def elements_in(form: Form | None) -> Iterator[Elements]:
             yield from elements_in(part)
 
 
-def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
-    """The form that covers both; inside another loop, numbers of several types too, for no turn can be taken apart."""
+def joined(first: Form, second: Form, name: str, in_loop: bool, any_kind: bool = False) -> Form:
+    """The form that covers both; inside another loop, numbers of several types too, for no turn can be taken apart.
+
+    With `any_kind` that is an object of any kind, unless both are the same.
+    """
+    if any_kind:
+        return first if first == second else _of_any_kind(first, second, name)
     if isinstance(first, EitherForm) or isinstance(second, EitherForm):
         return either(first, second, name)
     if isinstance(first, TensorForm) and isinstance(second, TensorForm):
@@ -126,7 +136,23 @@ def joined(first: Form, second: Form, name: str, in_loop: bool) -> Form:
         names = [form.missing for form in (first, second) if isinstance(form, ObjectForm)]
         missing = next(filter(None, names), None)
         return ObjectForm(kinds.pop() if len(kinds) == 1 else None, missing)
-    raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it")
+    raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it", name)
+
+
+def _of_any_kind(first: Form, second: Form, name: str) -> ObjectForm:
+    """The form of an object of which nothing is known but whether it may be unbound."""
+    missing: str | None = None
+    kinds: set[Any] = set()
+    for form in (first, second):
+        if isinstance(form, SameForm) and form.value is MISSING:
+            missing = name
+            continue
+        if not (isinstance(form, ObjectForm | TensorForm) or (isinstance(form, SameForm) and is_plain(form.value))):
+            raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it")
+        kinds.add(TensorBase if isinstance(form, TensorForm) else _kind_of(form))
+        missing = missing or getattr(form, "missing", None)
+    may_be_tensor = TensorBase in kinds or any(getattr(form, "may_be_tensor", False) for form in (first, second))
+    return ObjectForm(None if may_be_tensor or len(kinds) != 1 else kinds.pop(), missing, may_be_tensor)
 
 
 def either(first: Form, second: Form, name: str) -> Form:
@@ -184,7 +210,7 @@ def _joined_lists(first: Form, second: Form, name: str, in_loop: bool) -> Form:
 
 def _joined_tensors(first: TensorForm, second: TensorForm, name: str) -> TensorForm:
     if first.spec.dtype != second.spec.dtype or first.spec.ndim != second.spec.ndim:
-        raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it")
+        raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it", name)
     if same_shape(first.spec, second.spec):
         spec = first.spec
     else:
@@ -276,7 +302,10 @@ def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value], *sources: Any) 
         note_chosen(made, (symbol_of(tracer, source) for source in sources if isinstance(source, TensorBase)))
         return made
     if isinstance(form, ObjectForm):
-        return ObjectVariable(tracer, next(values))
+        value = next(values)
+        if form.may_be_tensor:
+            tracer.elements.add(value)
+        return ObjectVariable(tracer, value)
     if isinstance(form, SameForm):
         return form.value
     if isinstance(form, OpenForm):
@@ -311,8 +340,32 @@ def values_of(tracer: Tracer, form: Form, thing: Any, value_of: ValueOf) -> list
     if isinstance(form, OpenForm):
         return [tracer.lowering.list_of_run(thing)]
     if isinstance(thing, TensorBase):
-        return [value_of(thing if isinstance(thing, Variable) else tracer.lift(thing))]
+        value = value_of(thing if isinstance(thing, Variable) else tracer.lift(thing))
+        return [tracer.materialise(value) if isinstance(form, ObjectForm) else value]
     return [thing.value if isinstance(thing, ObjectVariable) else tracer.constant(thing)]
+
+
+def differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """(where, before, after) for each place of a mutable object that holds something else."""
+    if isinstance(node, CellType | Variable):
+        yield None, before, after
+    elif isinstance(before, list):
+        is_of_run = [len(content) == 1 and type(content[0]) is OpenItems for content in (before, after)]
+        if type(node) is list and (len(before) != len(after) or is_of_run == [False, True]):
+            raise Grown(node, "a list changes its length from turn to turn")
+        if len(before) != len(after):
+            raise CannotMerge(f"a {type(node).__name__} changes its length from turn to turn")
+        for position, (old, now) in enumerate(zip(before, after, strict=True)):
+            if old is not now:
+                yield position, old, now
+    elif hasattr(before, "keys"):
+        if list(before) != list(after):
+            raise CannotMerge("a dict or object gets other keys or attributes from turn to turn")
+        for key in before:
+            if before[key] is not after[key]:
+                yield key, before[key], after[key]
+    else:
+        raise CannotMerge(f"a {type(node).__name__} changes from turn to turn")
 
 
 def _shown(form: Form) -> str:

@@ -40,7 +40,8 @@ class ContainerReader(OutsideReader):
     ) -> None:
         super().__init__(program, numbers, sizes)
         self.pending: dict[tuple[int, str, Any], Any] = {}
-        # Older containers that were given tensors, at places that only the run knows, and what was read of such.
+        # Older containers that were given tensors, at places that only the run knows; and objects of the run that may
+        # be tensors of which nothing is known.
         self.given_tensors: dict[int, Any] = {}
         self.elements: set[Value] = set()
         # When, in epochs, each was stored.
@@ -151,13 +152,23 @@ class ContainerReader(OutsideReader):
             self.pending[place] = (value, thing)
         self._stored_at[place] = self.epoch
 
+    def note_of_element(self, result: ObjectVariable, *things: Any) -> None:
+        """What is made of something that may be a tensor may be one."""
+        if self.elements and result.value.kind is None and self._holds_element(things):
+            self.elements.add(result.value)
+
+    def _holds_element(self, thing: Any) -> bool:
+        if isinstance(thing, tuple):
+            return any(map(self._holds_element, thing))
+        return isinstance(thing, ObjectVariable) and thing.value in self.elements
+
     def refuse_element(self, value: Value) -> None:
-        """Refuse to compute with what was read of a changed container that holds tensors: its shape is not known."""
+        """Refuse to compute with what may be a tensor of which nothing is known."""
         if value in self.elements:
             raise UnsupportedSyntaxError(
-                "an element of a container from outside that this function has changed, and which holds tensors, is "
-                "combined with a tensor", user_location(), "Read it before the change, use the value that was put in, "
-                "or keep the function eager with @d2s.jit.not_to_static.",
+                "what may be a tensor of any shape, read of a container from outside that this function has changed or "
+                "left by a loop in which a variable is of several kinds, is combined with a tensor", user_location(),
+                "Use the value that was put in, or keep the function eager with @d2s.jit.not_to_static.",
                 kind="U04",
             )
 

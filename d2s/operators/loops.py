@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import CellType
 from typing import Any
 
-from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.errors import Location, UnsupportedSyntaxError, user_location
 from d2s.operators import carried
 from d2s.operators.carried import Form, OpenForm, ValueOf, elements_in
 from d2s.operators.control_flow import Mark, and_, not_
 from d2s.operators.heap import Heap, part_of, write
 from d2s.operators.held import hold, learn_writes
-from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open
+from d2s.operators.open_items import Elements, elements_of, is_open
 from d2s.operators.open_lists import open_list
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
+from d2s.operators.recorder import OfAnyKind
 from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
 from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
@@ -37,7 +37,13 @@ Place = tuple[int, Any]
 
 def while_loop(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any]) -> None:
     """``while test: body``."""
-    place, decided = user_location(), [0]
+    place = user_location()
+    with tracer.variables_of_any_kind(place):
+        _while(tracer, test, body, place)
+
+
+def _while(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], place: Location | None) -> None:
+    decided = [0]
     if tracer.merging.get(place):
         for node in list(Heap([test, body], tracer.is_outer).nodes.values()):
             if type(node) is list:
@@ -96,7 +102,7 @@ def _recorded(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
                 before.restore()
                 tracer.reset_state(state)
                 mark.undo()
-                return _instead(before, reason, taken_out)
+                return _instead(tracer, before, reason, taken_out)
     except IteratorAdvanced:
         raise UnsupportedSyntaxError(
             "an iterator made before a loop is advanced in its turns, whose number only the run knows", user_location(),
@@ -107,13 +113,16 @@ def _recorded(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
         tracer.in_loop -= 1
 
 
-def _instead(before: Heap, reason: BaseException, taken_out: int) -> Any:
+def _instead(tracer: Tracer, before: Heap, reason: BaseException, taken_out: int) -> Any:
     """What to do instead of recording a loop, see `_recorded`; if there is nothing, it is refused."""
     if isinstance(reason, _TestActs):
         return _TestActs
     if isinstance(reason, Grown) and id(reason.thing) in before.nodes and not is_open(reason.thing):
         return reason.thing
     if taken_out == MAX_TURNS_TAKEN_OUT:
+        place, name = user_location(), getattr(reason, "name", None)
+        if place is not None and name is not None and name not in tracer.of_any_kind.get(place, ()):
+            raise OfAnyKind(place, name)
         raise UnsupportedSyntaxError(
             f"this loop cannot become a graph: {reason}", user_location(),
             "Give every variable one kind of value in all turns, or keep it eager with @d2s.jit.not_to_static.",
@@ -329,12 +338,14 @@ class _Loop:
         for key, (node, after) in outcome.changes.items():
             if key not in self.before.nodes:
                 continue
-            for where, old, now in _differences(node, self.before.contents[key], after):
+            for where, old, now in carried.differences(node, self.before.contents[key], after):
                 place = (key, where)
+                name = self._name(place)
                 new |= self._note_handed_on(place, now)
                 held = self.places.get(place) or self._form(node, old, _value_now)
                 found = self._form(node, now, outcome.value_of)
-                form = carried.joined(held, found, self._name(place), self.tracer.in_loop > 1)
+                form = carried.joined(
+                    held, found, name, self.tracer.in_loop > 1, self.tracer.is_of_any_kind(name))
                 if place not in self.places or not carried.covers(held, form):
                     self.places[place] = form
                     new = True
@@ -470,26 +481,3 @@ def _rename_reads(block: Block, names: dict[Value, Value]) -> None:
         found.attrs = {name: map_values(value, change) for name, value in found.attrs.items()}
         for inner in found.blocks:
             inner.outputs = tuple(map(change, inner.outputs))
-
-
-def _differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """(where, before, after) for each place of a mutable object that holds something else."""
-    if isinstance(node, CellType | Variable):
-        yield None, before, after
-    elif isinstance(before, list):
-        is_of_run = [len(content) == 1 and type(content[0]) is OpenItems for content in (before, after)]
-        if type(node) is list and (len(before) != len(after) or is_of_run == [False, True]):
-            raise Grown(node, "a list changes its length from turn to turn")
-        if len(before) != len(after):
-            raise CannotMerge(f"a {type(node).__name__} changes its length from turn to turn")
-        for position, (old, now) in enumerate(zip(before, after, strict=True)):
-            if old is not now:
-                yield position, old, now
-    elif hasattr(before, "keys"):
-        if list(before) != list(after):
-            raise CannotMerge("a dict or object gets other keys or attributes from turn to turn")
-        for key in before:
-            if before[key] is not after[key]:
-                yield key, before[key], after[key]
-    else:
-        raise CannotMerge(f"a {type(node).__name__} changes from turn to turn")

@@ -15,7 +15,7 @@ from d2s.operators.heap import Heap
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import note_chosen
+from d2s.operators.views import note_chosen, sharing_of
 from d2s.static.program import Block, Operator, Value
 from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable
@@ -83,6 +83,8 @@ class _Merger:
         real = dict(zip(self.outputs, outputs, strict=False))
         for own, holder in self.pairs.items():
             holder.value = real.get(own, own)
+            if own in self.tracer.elements:
+                self.tracer.elements.add(holder.value)
         for own, made in self.lists.items():
             self.tracer.lowering.adopt(made, real.get(own, own))
         return real
@@ -155,10 +157,14 @@ class _Merger:
         return known
 
     def _merge(self, a: Any, b: Any, what: str) -> Any:
+        if self.tracer.is_of_any_kind(what):
+            return self._of_any_kind(a, b, what)
         if a is MISSING or b is MISSING:
             return self._with_missing(a, b, what)
         if isinstance(a, TensorBase) and isinstance(b, TensorBase):
             first, second = self.tensor_value(a, 0), self.tensor_value(b, 1)
+            if choices.joined_spec(first, second) is None:
+                raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other", what)
             merged = Variable(self.tracer, self.value(first, second, first.name))
             note_chosen(merged, (self.variable(a), self.variable(b)))
             return self._holder(merged)
@@ -185,7 +191,7 @@ class _Merger:
                 return {key: self.merge(a[key], b[key], f"{what}[{key!r}]") for key in a}
             if same_plain_value(a, b):
                 return a
-        raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other")
+        raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other", what)
 
     def _open(self, thing: list[Any], block: Block, what: str) -> None:
         """Make a list that one path has made, or found, one of the run."""
@@ -215,7 +221,7 @@ class _Merger:
         tensor, other = (a, b) if isinstance(a, TensorBase) else (b, a)
         kind = other.value.kind if isinstance(other, ObjectVariable) else type(other)
         if not self.tracer.in_test or kind is not bool or self.variable(tensor).dtype != np.dtype(bool):
-            raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other")
+            raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other", what)
         position = 0 if tensor is a else 1
         out = self.tracer.new_value("item", None, kind=bool)
         block = self.blocks[position]
@@ -230,13 +236,47 @@ class _Merger:
         # No turn of a loop can be taken apart: there a number or None is an object of some kind.
         alike = len(kinds) == 1 or (self.tracer.in_loop > 0 and kinds <= {int, float, bool, type(None), None})
         if not alike or not all(isinstance(p, ObjectVariable) or self._is_number(p) for p in (a, b)):
-            raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other")
+            raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other", what)
         names = [part.value.maybe_missing for part in (a, b) if isinstance(part, ObjectVariable)]
         missing = next(filter(None, names), None)
         kind = kinds.pop() if len(kinds) == 1 else None
         out = self.tracer.new_value(_base_name(a, b), None, kind=kind, maybe_missing=missing)
         self._give(out, self._object_value(a), self._object_value(b))
         return self._holder(ObjectVariable(self.tracer, out))
+
+    def _of_any_kind(self, a: Any, b: Any, what: str) -> Any:
+        """An object that only the run knows, whatever it is on the two paths."""
+        names = [part.value.maybe_missing for part in (a, b) if isinstance(part, ObjectVariable | Variable)]
+        missing = what if a is MISSING or b is MISSING else next(filter(None, names), None)
+        kinds = {part.value.kind if isinstance(part, ObjectVariable) else type(part) for part in (a, b)}
+        kind = kinds.pop() if len(kinds) == 1 and not isinstance(a, TensorBase) else None
+        out = self.tracer.new_value(what, None, kind=kind, maybe_missing=missing)
+        self._give(out, *(self._any_value(part, path, what) for path, part in enumerate((a, b))))
+        if any(isinstance(part, TensorBase | tuple) or (
+                isinstance(part, ObjectVariable) and part.value in self.tracer.elements) for part in (a, b)):
+            self.tracer.elements.add(out)
+        return self._holder(ObjectVariable(self.tracer, out))
+
+    def _any_value(self, part: Any, path: int, what: str) -> Value:
+        if part is MISSING or not isinstance(part, TensorBase | tuple):
+            if isinstance(part, ObjectVariable) or part is MISSING or is_plain(part):
+                return self._object_value(part)
+            raise CannotMerge(f"{what} is {self._shown(part)} on one path, and something else on the other")
+        with self.tracer.recording_into(self.blocks[path]):
+            return self.tracer.python_call(_itself, (self._at_end(part, path, what),), effect=True).value
+
+    def _at_end(self, part: Any, path: int, what: str) -> Any:
+        """A tensor or tuple as it is at the end of a path."""
+        if isinstance(part, tuple):
+            parts = [self._at_end(inner, path, what) for inner in part]
+            return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
+        if isinstance(part, TensorBase):
+            value = self.tensor_value(part, path)
+            if value.maybe_missing is None and sharing_of(self.variable(part)) is None:
+                return Variable(self.tracer, value)
+        elif isinstance(part, ObjectVariable) or is_plain(part):
+            return part
+        raise CannotMerge(f"{what} is {self._shown(part)} on one path, and something else on the other")
 
     def _is_number(self, part: Any) -> bool:
         # No turn of a loop can be taken apart, so there any plain value becomes one of the run.
@@ -271,7 +311,7 @@ class _Merger:
         kind = present.value.kind if isinstance(present, ObjectVariable) else type(present)
         if not self.tracer.in_loop or not (isinstance(present, ObjectVariable) or is_plain(present)):
             # Outside of loops both paths are followed, each with what it knows.
-            raise CannotMerge(f"{what} is bound on one path only")
+            raise CannotMerge(f"{what} is bound on one path only", what)
         out = self.tracer.new_value(what, None, kind=kind, maybe_missing=what)
         nothing = self.tracer.constant(MISSING)
         value = self._object_value(present)
@@ -312,6 +352,10 @@ class _Merger:
     def _holder(self, symbol: Any) -> Any:
         self.pairs[symbol.value] = symbol
         return symbol
+
+
+def _itself(thing: Any) -> Any:
+    return thing
 
 
 def _elements_of_either(a: list[Any], b: list[Any], what: str) -> Elements:

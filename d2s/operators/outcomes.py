@@ -10,7 +10,17 @@ from d2s.static.variable import Variable
 
 
 class CannotMerge(BaseException):
-    """Two paths end in states that no single value describes; the text says which.  No handler of the user sees it."""
+    """Two paths end in states that no single value describes; the text says which.  No handler of the user sees it.
+
+    Attributes
+    ----------
+    name : str or None
+        The variable that would have to be of several kinds.
+    """
+
+    def __init__(self, text: str, name: str | None = None) -> None:
+        super().__init__(text)
+        self.name = name
 
 
 class Grown(CannotMerge):

@@ -76,6 +76,23 @@ class TooManyWays(BaseException):
         self.opens = opens
 
 
+class OfAnyKind(BaseException):
+    """A variable of a loop is of several kinds: the trace begins anew, with it as an object that only the run knows.
+
+    Attributes
+    ----------
+    place : Location
+        The loop.
+    name : str
+        The variable.
+    """
+
+    def __init__(self, place: Location, name: str) -> None:
+        super().__init__(place, name)
+        self.place = place
+        self.name = name
+
+
 class FollowBoth(BaseException):
     """What a branch gives must not be merged: the trace begins anew, and follows both paths from there to the end.
 
@@ -123,6 +140,9 @@ class PathRecorder(StaticInterpreter):
         self.followed: set[Location | None] = set()
         # Loops that Python unrolls in which ways are merged as in those of the Program; False: lists stay as they are.
         self.merging: dict[Location | None, bool] = {}
+        # Variables of loops that are objects of any kind, by the loop; and those of the loops that are traced now.
+        self.of_any_kind: dict[Location | None, frozenset[str]] = {}
+        self._any_kind_here: list[frozenset[str]] = []
         # Exceptions that stand for those of the run, by identity.
         self.errors_of_run: dict[int, tuple[BaseException, Value]] = {}
         # How often lists had several lengths after a branch.
@@ -229,6 +249,19 @@ class PathRecorder(StaticInterpreter):
         decided[0] += 1
         if not merges and decided[0] == MAX_DECIDED_TURNS:
             raise TooManyWays(place, False)
+
+    @contextmanager
+    def variables_of_any_kind(self, place: Location | None) -> Iterator[None]:
+        """Trace a loop, with those of its variables."""
+        self._any_kind_here.append(self.of_any_kind.get(place, frozenset()))
+        try:
+            yield
+        finally:
+            self._any_kind_here.pop()
+
+    def is_of_any_kind(self, name: str) -> bool:
+        """True for a variable that is an object of any kind in a loop that is traced now."""
+        return any(name in names for names in self._any_kind_here)
 
     # --- decisions that Python needs now -------------------------------------------------------------------------
 

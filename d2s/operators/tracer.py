@@ -292,6 +292,7 @@ class Tracer(ContainerReader):
         effect = effect or any(self.late_arrays.array(arg) is not None for arg in args)
         result = super().python_call(function, args, kwargs, kind, effect)
         self.late_arrays.note(result, function, args, kwargs or {})
+        self.note_of_element(result, function, args)
         if self.object_specs and any(function is known for known in _KEEP_SPEC):
             specs = {self.object_specs.get(arg.value) for arg in args if isinstance(arg, ObjectVariable)} - {None}
             if len(specs) == 1 and all(_is_number(arg) or arg.value in self.object_specs for arg in args):
