@@ -76,8 +76,7 @@ class Tracer(ContainerReader):
         self.object_specs: dict[Value, TensorSpec] = {}
         # Lists and dicts of which the run may have another one in their place: they must not be changed any more.
         self.frozen_containers: dict[int, Any] = {}
-        # Iterators of which only the run knows how far a loop has come with them.
-        self.spent: dict[int, Any] = {}
+        self.spent: dict[int, Any] = {}  # iterators of which only the run knows how far a loop has come with them
         self.lowering = Lowering(self)
         self.late_arrays = LateArrays(self)
         self.layer_hooks = LayerHooks(self)
@@ -323,8 +322,8 @@ class Tracer(ContainerReader):
         """What `op` makes of all Tensors in a list of the run."""
         stops = stop_gradient or not state.grad_enabled or not is_floating(spec.dtype)
         made, references = self.new_value(op.name, spec, stops), self.new_value("places", None)
-        given = {"op": op, "attrs": attrs}
-        made = self.emit("taken_all", (self.lower(things),), (made, references), given, effect=True).outputs[0]
+        made = self.emit(
+            "taken_all", (self.lower(things),), (made, references), {"op": op, "attrs": attrs}, effect=True).outputs[0]
         return Variable(self, made)
 
     # --- tensors of numbers and arrays ---------------------------------------------------------------------------
