@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import d2s
-from tests.corpus.register import LOG, program, refused
+from tests.corpus.register import LOG, program
 
 
 @program
