@@ -6,7 +6,7 @@ function: its conditions, where its inputs are found, what its run begins with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from d2s.core.modes import error_states
@@ -46,9 +46,10 @@ def entry_of(program: ConcreteProgram, compiled: Compiled) -> Entry:
     """
     guards, traced, step = program.guards, program.traced, compiled.step
 
-    def values(sources: tuple[Source, ...]) -> str:
-        return "".join(f"{source.expression(guards.names)}, " for source in sources)
+    def values(sources: tuple[Source, ...]) -> list[str]:
+        return [source.expression(guards.names) for source in sources]
 
+    tensors, read = values(traced.tensors), guards.live_reads()
     lines = [
         "def enter(args, is_known=False):",
         "    if not is_known:",
@@ -58,7 +59,10 @@ def entry_of(program: ConcreteProgram, compiled: Compiled) -> Entry:
         "                True): return MISSED",
         "        except unreadable: return MISSED",
         "        if structure.version != program.structure_version and not program.matches(args): return MISSED",
-        f"    tensors = ({values(traced.tensors)})",
+        # What has just been looked at need not be looked up again.
+        f"        tensors = ({_listed(read.get(tensor, tensor) for tensor in tensors)})",
+        "    else:",
+        f"        tensors = ({_listed(tensors)})",
     ]
     if not compiled.checks:
         lines.append("    if state.current.checks_nan: return program.enter_checked(args, True)")
@@ -73,7 +77,7 @@ def entry_of(program: ConcreteProgram, compiled: Compiled) -> Entry:
         "    users.append(errors)",
         "    set_errors(silent(errors))",
         "    try:",
-        f"        return function(run, {values(traced.objects)})",
+        f"        return function(run, {_listed(values(traced.objects))})",
         "    except Exception as error:",
         "        explained = in_the_users_terms(error, function)",
         "        if explained is error: raise",
@@ -86,6 +90,10 @@ def entry_of(program: ConcreteProgram, compiled: Compiled) -> Entry:
     exec(compile("\n".join(lines), "<d2s entry>", "exec"), namespace)
     enter: Entry = namespace["enter"]
     return enter
+
+
+def _listed(parts: Iterable[str]) -> str:
+    return "".join(f"{part}, " for part in parts)
 
 
 def _start_of_step(compiled: Compiled, step: StepFunction) -> Iterator[str]:
@@ -103,7 +111,7 @@ def _start_of_step(compiled: Compiled, step: StepFunction) -> Iterator[str]:
     if step.sees_no_hooks:
         conditions += [f"{leaf}.hooks is {leaf}.reduce_hooks is None" for leaf in leaves]
     yield f"        if {' and '.join(conditions) or True}:"
-    edges = "".join(f"({leaf}, 0), " for leaf in leaves)
+    edges = _listed(f"({leaf}, 0)" for leaf in leaves)
     yield f"            function, run = step, StepRun(compiled, tensors, [{edges}])"
     if step.checks_versions:
         yield "            run.versions = [tensor.version for tensor in tensors]"

@@ -61,7 +61,15 @@ class CallNode(InteriorNode):
     may_unfold = True
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any]) -> None:
-        edges: list[Edge | None] = [tensors[i].edge() for i in compiled.edge_positions]
+        # Written out: a call takes no longer than it must.
+        edges: list[Edge | None] = []
+        for position in compiled.edge_positions:
+            tensor = tensors[position]
+            leaf = tensor._leaf
+            if leaf is not None and tensor._node is None and not tensor._stop_gradient:
+                edges.append((leaf, 0))
+            else:
+                edges.append(tensor.edge())
         super().__init__(edges, list(compiled.output_specs))
         self.compiled = compiled
         self.tensors = tensors

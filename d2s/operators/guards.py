@@ -289,6 +289,12 @@ class GuardSet:
         dtype = self.names.of(default_dtype())
         return [f"state.grad_enabled is {grad_mode}", f"default_dtype() is {dtype}", *self._conditions(False)]
 
+    def live_reads(self) -> dict[str, str]:
+        """The variables in which the live conditions leave the tensors they look at, by their paths as expressions."""
+        sources = [guard.source for guard in self.guards.values() if guard.spec is not None and not guard.is_structural]
+        expressions = [source.expression(self.names) for source in sources]
+        return {expression: self.names.local(expression) for expression in expressions}
+
     def structural_check(self) -> Callable[[dict[str, Any]], bool]:
         """The same function for the structural ones."""
         return self._compiled(self._conditions(True))
