@@ -9,6 +9,7 @@ operators.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from typing import Any
@@ -89,6 +90,8 @@ def compile_times(sizes: tuple[int, ...] = TURNS) -> str:
     lines = [f"{'turns':>8s} {'operators':>12s} {'first call':>12s} {'an operator':>14s}"]
     for turns in sizes:
         static = d2s.to_static(unrolled(turns))
+        # What was made before is not looked through for garbage in the time of this.
+        gc.collect()
         start = time.process_time()
         static()
         first = time.process_time() - start
@@ -116,6 +119,7 @@ def measured(make: Callable[[int], Callable[[], Any]], sizes: tuple[int, ...]) -
     rows = []
     for size in sizes:
         static = d2s.to_static(make(size))
+        gc.collect()
         start = time.process_time()
         static()
         first = time.process_time() - start
