@@ -45,28 +45,27 @@ KINDS = (
         "U04",
         "A changed container is read as a whole",
         cause="A list, dict or set from outside was changed in this call, which happens when the Program runs, and is "
-        "then looped over, stacked or compared as a whole.  Only what `held[0] = ...` and `table['key'] = ...` have "
-        "stored is known before. Or a tensor is combined with what may be any tensor: an element of such a container, "
+        "then looped over, stacked or compared as a whole.  Known before is only what `held[0] = ...`, "
+        "`table['key'] = ...` and `append` have stored, beside tensors and numbers. Or a tensor is combined with what may be any tensor: an element of such a container, "
         "a variable that a loop leaves as None or a tensor.",
         fix="Read it before the change, or read single elements.",
         example="""
-            history = []
+            history = {}
 
             @paddle.jit.to_static
             def remember(x):
-                history.append(x)
-                return paddle.stack(history).sum()
+                history.update(last=x)
+                return {**history, "now": x}
 
             remember(paddle.ones([1]))
         """,
         fixed="""
-            history = []
+            history = {}
 
             @paddle.jit.to_static
             def remember(x):
-                total = paddle.stack([*history, x]).sum()
-                history.append(x)
-                return total
+                history["last"] = x
+                return {**history, "now": x}
 
             remember(paddle.ones([1]))
         """,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import access, classes, copies, keys, native, open_functions, open_lists, places, special_methods
+from d2s.operators import access, changed_lists, classes, copies, keys, native, open_functions, open_lists, places, special_methods
 from d2s.operators.control_flow import Turns, either, for_loop, not_
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_objects, run_later
@@ -185,6 +185,8 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(inner: Any) -> Any:
             return None if inner is None else traced_call(inner)
 
+        args = tuple(changed_lists.as_read(tracer, arg) for arg in args)
+
         if function in (map, filter):
             return function(wrapped(args[0]), *(_iterable(tracer, part) for part in args[1:]))
         key = kwargs.get("key")
@@ -228,6 +230,7 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
     """zip, enumerate, list, ...: what they run over is read through the trace."""
 
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
+        args = tuple(changed_lists.as_read(tracer, arg) for arg in args)
         if function is list and args and isinstance(args[0], SymbolicRange):
             return open_lists.numbers(tracer, args[0])
         if args and isinstance(args[0], ObjectVariable):

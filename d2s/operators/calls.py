@@ -24,6 +24,7 @@ from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import (
     access,
     builtin_functions,
+    changed_lists,
     classes,
     conversion,
     items,
@@ -122,6 +123,7 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         tracer.tensors_may_change()
         return result
     if policy.is_own(func.__code__):
+        args = tuple(changed_lists.as_read(tracer, arg) for arg in args)
         if open_functions.are_given(args, kwargs):
             return open_functions.call_own(tracer, func, args, kwargs)
         return func(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))

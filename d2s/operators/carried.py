@@ -205,7 +205,8 @@ def _joined_lists(first: Form, second: Form, name: str, in_loop: bool) -> Form:
         for part in parts:
             if part is not None:
                 element = part if element is None else either(element, part, name)
-    return OpenForm(Elements(element))
+    is_older = any(isinstance(form, OpenForm) and form.elements.is_older for form in (first, second))
+    return OpenForm(Elements(element, is_older))
 
 
 def _joined_tensors(first: TensorForm, second: TensorForm, name: str) -> TensorForm:

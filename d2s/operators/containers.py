@@ -7,13 +7,14 @@ import copy
 import operator
 import weakref
 from collections import deque
+from collections.abc import Iterable
 from types import CellType, FunctionType
 from typing import Any, NoReturn
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.guards import Guard, is_layer, lookup
-from d2s.operators.open_items import is_open, refuse
+from d2s.operators.open_items import Elements, is_open, refuse
 from d2s.operators.outside import OutsideReader
 from d2s.operators.policy import is_of_user
 from d2s.operators.run_time import Expected, check_unchanged
@@ -43,6 +44,10 @@ class ContainerReader(OutsideReader):
         # Older containers that were given tensors, at places that only the run knows; and objects of the run that may
         # be tensors of which nothing is known.
         self.given_tensors: dict[int, Any] = {}
+        # Tensors read of older lists of which it is not known what else they are.
+        self.unwritable: set[Value] = set()
+        # What the trace may have put into older lists, on whatever path; None where that is not known.
+        self.put_in: dict[int, Elements | None] = {}
         self.elements: set[Value] = set()
         # When, in epochs, each was stored.
         self._stored_at: dict[Any, int] = {}
@@ -152,6 +157,16 @@ class ContainerReader(OutsideReader):
             self.pending[place] = (value, thing)
         self._stored_at[place] = self.epoch
 
+    def check_writable(self, variables: Iterable[Variable]) -> None:
+        """Refuse to write to what may be any tensor from outside, and to those while there is such."""
+        if self.unwritable and any(
+                variable.value in self.unwritable or self.is_outer(variable.value) for variable in variables):
+            raise UnsupportedSyntaxError(
+                "a tensor is written in place that may be an element of a list from outside, which this function has "
+                "changed and read as a whole", user_location(), "Write to a clone of it.",
+                kind="U04",
+            )
+
     def note_of_element(self, result: ObjectVariable, *things: Any) -> None:
         """What is made of something that may be a tensor may be one."""
         if self.elements and result.value.kind is None and self._holds_element(things):
@@ -227,8 +242,13 @@ class ContainerReader(OutsideReader):
 
     def note_place(self, target: Any, key: Any, value: Any) -> None:
         """Take note of what is in an older container at a place from now on."""
+        from d2s.operators.changed_lists import note_put
+
         self.note_stored((id(target), "item", _key_of(key)), value, target)
         self._note_key(target, key)
+        if type(target) is list:
+            tracer: Any = self
+            note_put(tracer, target, value)
 
     def _note_key(self, target: Any, key: Any) -> None:
         held = self.dirty.get(id(target))
@@ -258,9 +278,14 @@ class ContainerReader(OutsideReader):
             return key + len(thing) if key + len(thing) >= 0 else None
         return key
 
-    def changed(self, thing: Any) -> None:
-        """Note that an older object is changed as a whole: what it holds is known when the Program runs."""
+    def changed(self, thing: Any, is_known: bool = False) -> None:
+        """Note that an older object is changed as a whole: what it holds is known when the Program runs.
+
+        With `is_known` it is noted elsewhere what a list is given.
+        """
         self._refuse_change_of_viewed(thing)
+        if not is_known:
+            self.put_in[id(thing)] = None
         self.dirty[id(thing)] = thing
         self.pending = {key: entry for key, entry in self.pending.items() if key[0] != id(thing)}
 

@@ -177,8 +177,10 @@ def _call_bound_builtin(
             if name in _TAKE_WHOLE:
                 args, kwargs = seen(tracer, args), seen_named(tracer, kwargs)
             return func(*args, **_with_traced_key(tracer, owner if name == "sort" else (), kwargs))
+        from d2s.operators import changed_lists
+
         result = run_later(tracer, func, args, kwargs)
-        tracer.changed(owner)
+        changed_lists.note_method(tracer, owner, name, args)
         if holds_tensors(args):
             tracer.given_tensors[id(owner)] = owner
         if holds_tensors(list(owner)) or id(owner) in tracer.given_tensors:

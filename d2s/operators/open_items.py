@@ -21,10 +21,13 @@ class Elements:
     ----------
     form : Form or None
         What all of them are, as far as anything was put in.
+    is_older : bool
+        True if some of them may be tensors from outside.
     """
 
-    def __init__(self, form: Any = None) -> None:
+    def __init__(self, form: Any = None, is_older: bool = False) -> None:
         self.form = form
+        self.is_older = is_older
         self._tensors: list[weakref.ref[Variable]] = []
 
     def note(self, variable: Variable) -> None:

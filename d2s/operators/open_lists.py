@@ -36,7 +36,7 @@ def open_list(tracer: Tracer, thing: list[Any]) -> None:
     tracer.lower(thing)
     elements = Elements()
     for part in thing:
-        _put(tracer, elements, part)
+        put(tracer, elements, part)
     thing[:] = [OpenItems(tracer, thing, elements)]
 
 
@@ -63,7 +63,8 @@ def _learn(elements: Elements, form: Form) -> None:
         elements.form = both
 
 
-def _put(tracer: Tracer, elements: Elements, part: Any) -> None:
+def put(tracer: Tracer, elements: Elements, part: Any) -> None:
+    """Take note that something becomes an element."""
     if type(part) is list and not part and not tracer.is_outer(part):
         # To be filled there.
         open_list(tracer, part)
@@ -90,7 +91,7 @@ def _put_all(tracer: Tracer, elements: Elements, parts: Any) -> None:
                 elements.note(tensor)
     elif isinstance(parts, Sequence | dict | set):
         for part in tracer.snapshot(parts):
-            _put(tracer, elements, part)
+            put(tracer, elements, part)
     else:
         refuse("what is put into a list whose length only the run knows cannot be told")
 
@@ -102,6 +103,8 @@ def element(tracer: Tracer, found: ObjectVariable, form: Form | None, elements: 
     """What user code sees of an object of the run that has this form, and was an element or part of one."""
     if isinstance(form, TensorForm):
         made = tracer.taken(found, form.spec, form.stop_gradient)
+        if elements.is_older:
+            tracer.unwritable.add(made.value)
         note_chosen(made, elements.tensors())
         elements.note(made)
         return made
@@ -161,7 +164,7 @@ def item(tracer: Tracer, thing: list[Any], index: Any) -> Any:
 
 def store_item(tracer: Tracer, thing: list[Any], index: Any, value: Any) -> None:
     """``thing[index] = value``."""
-    (_put_all if isinstance(index, slice) else _put)(tracer, elements_of(thing), value)
+    (_put_all if isinstance(index, slice) else put)(tracer, elements_of(thing), value)
     tracer.effect(operator.setitem, thing, index, value)
 
 
@@ -172,7 +175,7 @@ def call_method(
     name, elements = func.__name__, elements_of(thing)
     place = _PUT_IN.get(name)
     if place is not None and len(args) > place[0]:
-        (_put_all if place[1] else _put)(tracer, elements, args[place[0]])
+        (_put_all if place[1] else put)(tracer, elements, args[place[0]])
     form: Form | None = elements.form
     if name == "__getitem__":
         return item(tracer, thing, args[0])
@@ -193,7 +196,7 @@ def call_method(
 
 def _joint(tracer: Tracer, *things: list[Any]) -> Elements:
     """What is known of the elements of several lists together."""
-    elements = Elements()
+    elements = Elements(is_older=any(is_open(thing) and elements_of(thing).is_older for thing in things))
     for thing in things:
         _put_all(tracer, elements, thing)
     return elements
@@ -343,5 +346,5 @@ def parts_of(tracer: Tracer, things: tuple[Any, ...]) -> Parts | None:
 
 __all__ = [
     "Mapped", "Parts", "augmented", "binary", "call_method", "copied", "forget_elements", "is_open", "item",
-    "list_comp", "numbers", "open_list", "parts_of", "store_item", "take_all",
+    "list_comp", "numbers", "open_list", "parts_of", "put", "store_item", "take_all",
 ]

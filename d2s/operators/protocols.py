@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators import access, native
+from d2s.operators import access, changed_lists, native
 from d2s.operators.attempts import note_caught
 from d2s.operators.control_flow import Turns
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
@@ -41,6 +41,9 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     if is_open(iterable):
         return Parts(tracer, iterable)
     native.refuse_outer_iterator(tracer, iterable)
+    found = changed_lists.of_run(tracer, iterable)
+    if found is not None:
+        return Parts(tracer, found)
     if tracer.is_unknown(iterable):
         raise UnsupportedSyntaxError(
             "a loop over a container from outside that this function has changed", user_location(),

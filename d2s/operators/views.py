@@ -211,6 +211,7 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
         variable = shared.view.parent
     _check_not_detached(shared)
     before = {id(member): (member, member.value) for member in _family(tracer, variable)}
+    tracer.check_writable(member for member, _ in before.values())
     others = {
         id(other): other for member, _ in before.values() for other in may_be(member)
         if id(other) not in before and is_here(tracer, other)}

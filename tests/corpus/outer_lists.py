@@ -109,3 +109,53 @@ def grows_between_calls():
         return result
 
     return calls
+
+
+# --- read as a whole behind a change --------------------------------------------------------------------------------
+
+
+@made
+def stacked_behind_an_append():
+    kept = []
+
+    def f(x):
+        LOG.append("before")
+        kept.append(x.detach())
+        if len(kept) > 2:
+            kept.pop(0)
+        return x - d2s.stack(kept).mean(0)
+
+    return f
+
+
+@made
+def looped_over_behind_appends():
+    kept = three()[:1]
+
+    def f(x, c):
+        if c > 0:
+            kept.append(x.detach())
+        else:
+            kept.append(x.sum().detach())
+        total = 0
+        for part in kept:
+            total = total + part * x
+        return total
+
+    return f
+
+
+@made
+def appended_in_turns_and_read():
+    kept = three()
+
+    def f(x, n):
+        for i in range(n):
+            kept.append(x.detach() * i)
+        kept[0] = x.detach()
+        found = d2s.concat(kept).sum() * x, [part * x for part in kept]
+        kept.clear()
+        kept.append(x.detach())
+        return found, len(kept)
+
+    return f

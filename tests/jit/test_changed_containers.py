@@ -214,3 +214,35 @@ def test_a_tensor_read_behind_an_append_is_refused_before_it_happens(place):
         f(leaf([2.0, 2.0]))
     assert not log
     assert len(kept) == 1
+
+
+def test_a_list_that_grows_from_call_to_call_is_read_by_one_program():
+    kept = []
+
+    @d2s.to_static
+    def f(x):
+        kept.append(x.detach())
+        return d2s.stack(kept).sum() * x
+
+    for turn in range(1, 6):
+        x = leaf([1.0, 2.0])
+        y = f(x)
+        y.sum().backward()
+        assert y.tolist() == [3.0 * turn, 6.0 * turn]
+        assert x.grad.tolist() == [3.0 * turn] * 2
+    assert len(f.program_cache) <= 2
+
+
+def test_an_element_of_such_a_list_is_not_written_in_place():
+    kept = [leaf([1.0, 1.0]).detach()]
+
+    @d2s.to_static
+    def f(x):
+        kept.append(x)
+        for part in kept:
+            part.add_(x)
+        return x
+
+    with pytest.raises(d2s.UnsupportedSyntaxError, match="written in place"):
+        f(leaf([1.0, 2.0]).detach())
+    assert len(kept) == 1

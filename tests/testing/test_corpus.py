@@ -10,8 +10,10 @@ from tests.corpus.register import PROGRAMS
 from tests.modes import test_corpus  # noqa: F401  (fills PROGRAMS)
 from tests.modes.harness import map_leaves
 
-# All of them pass; a part is enough for each day.
-SOME = sorted(name for name, found in PROGRAMS.items() if not found.is_refused)[::6]
+# Their backward raises: eager mode is asked before whether it would, static mode does so.
+RAISING = {"writes.write_after_saving_use", "writes.write_to_a_tensor_that_a_view_was_read_of"}
+# A part is enough for each day.
+SOME = sorted(name for name, found in PROGRAMS.items() if not found.is_refused and name not in RAISING)[::6]
 
 
 @pytest.mark.parametrize("name", SOME)
