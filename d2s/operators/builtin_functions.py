@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import access, changed_lists, classes, copies, keys, native, open_functions, open_lists, places, special_methods
+from d2s.operators import (
+    access,
+    changed_lists,
+    classes,
+    copies,
+    keys,
+    native,
+    open_functions,
+    open_lists,
+    places,
+    special_methods,
+)
 from d2s.operators.control_flow import Turns, either, for_loop, not_
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_objects, run_later
