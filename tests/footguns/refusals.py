@@ -35,12 +35,12 @@ def generator_from_outside(stage):
 
 @refused("a loop over what the Program has just changed needs values known only then")
 def loop_over_a_changed_container(stage):
-    kept = stage.watch([1.0])
+    kept = stage.watch({"a": 1.0})
 
     def f(z):
-        kept.append(2.0)
-        for part in kept:
-            z = z * part
+        kept.update(b=2.0)
+        for name in kept:
+            z = z * len(name)
         return z
 
     stage(stage.static(f), x())
