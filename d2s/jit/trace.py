@@ -19,6 +19,7 @@ from d2s.operators.recorder import FollowBoth, OfAnyKind, TooManyWays
 from d2s.operators.region import explore
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Argument, Source, fetcher
+from d2s.operators.trace_state import state_of
 from d2s.operators.tracer import Tracer
 from d2s.static.executor import Compiled
 from d2s.static.program import Block, Program, Value
@@ -181,13 +182,13 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block, code: CodeType)
             tracer.lowering.settle(path.blocks)
             tracer.leave_grad_mode()
             tracer.emit("return", (), (), {"result": template}, effect=True)
-        return Outcome()
+        return Outcome(None, {}, None, state_of(tracer))
 
     def join(test: Value, first: tuple[Block, Outcome], second: tuple[Block, Outcome], into: Block) -> Outcome:
         emitted = tracer.emit("cond", (test,), (), {}, effect=True, blocks=(first[0], second[0]))
         emitted.record = tracer.new_value("record", None)
         tracer.definitions[emitted.record] = (emitted, into)
-        return Outcome()
+        return Outcome(None, {}, None, state_of(tracer))
 
     # The function makes all its objects anew on each path; there is nothing to put back.
     tracer._blocks.clear()

@@ -20,6 +20,7 @@ from d2s.operators.outcomes import CannotMerge, Grown, Outcome
 from d2s.operators.recorder import FollowBoth
 from d2s.operators.region import IteratorAdvanced, apply_changes, trace_branch
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
+from d2s.operators.trace_state import go_back
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Operator
 from d2s.static.runtime import is_bound
@@ -64,7 +65,7 @@ def if_else(tracer: Tracer, test: Any, body: Callable[[], Any], orelse: Callable
 def take(tracer: Tracer, outcome: Outcome) -> None:
     """Go on from the state after a region."""
     apply_changes(outcome.changes.values())
-    tracer.reset_state(outcome.state)
+    go_back(tracer, outcome.state)
 
 
 def _nothing() -> None:

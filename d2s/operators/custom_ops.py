@@ -56,7 +56,7 @@ def recompute(
         return run()
     # In backward it is run again, with all that it does.
     tracer.lowering.refresh()
-    tracer.hooks.append(function)
+    tracer.note_hook(function)
     found = tracer.python_call(again, (function, args, kwargs, keep_rng), effect=True)
     form = form_of(tracer, outcome.result, outcome.value_of)
     result = element(tracer, found, form, Elements())

@@ -17,6 +17,7 @@ from d2s.operators.guards import ABSENT, REGISTRIES, is_layer, lookup
 from d2s.operators.heap import fields_of
 from d2s.operators.sources import Cell
 from d2s.operators.stored import Held, Stored, as_whole, content_at
+from d2s.operators.trace_state import TraceState
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
 
@@ -43,22 +44,22 @@ def hold(tracer: Tracer, after: dict[Any, Any], tensors_only: bool = True) -> bo
     return news
 
 
-def learn_writes(tracer: Tracer, after: tuple[Any, ...]) -> bool:
+def learn_writes(tracer: Tracer, after: TraceState) -> bool:
     """Before a loop whose body ends in state `after`: what it writes outside, and no variable holds, is read when the
     Program runs, in the body and behind it.
 
     True if there is anything new: then the body has to be traced again.
     """
     # What a turn reads may have been changed by the one before.
-    tracer.epoch = max(tracer.epoch, after[5].epoch)
-    is_doubt_new = after[7].in_doubt and not tracer.layer_hooks.known.in_doubt
+    tracer.epoch = max(tracer.epoch, after.freshness.epoch)
+    is_doubt_new = after.layer_hooks.in_doubt and not tracer.layer_hooks.known.in_doubt
     if is_doubt_new:
         tracer.layer_hooks.doubt()
-    written = {key: entry[1] for key, entry in after[0].items() if tracer.pending.get(key) is not entry}
-    changed = {key: as_whole(entry) for key, entry in after[1].items() if tracer.dirty.get(key) is not entry}
+    written = {key: entry[1] for key, entry in after.pending.items() if tracer.pending.get(key) is not entry}
+    changed = {key: as_whole(entry) for key, entry in after.dirty.items() if tracer.dirty.get(key) is not entry}
     new = {**changed, **written}
     # Changed as wholes in a turn.
-    gone = [key for key in tracer.pending if key not in after[0]]
+    gone = [key for key in tracer.pending if key not in after.pending]
     if not is_doubt_new and not gone and all(
         key in tracer.dirty and key not in tracer.pending and not isinstance(tracer.dirty[key], Stored) for key in new
     ):

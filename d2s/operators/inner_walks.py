@@ -69,7 +69,7 @@ def _walk(tracer: Tracer, what: str, emit: Callable[[], Operator]) -> Operator:
             kind="U02",
         )
     tracer.lowering.refresh()
-    watch = Watch(tracer, tracer.hooks)
+    watch = Watch(tracer, list(tracer.hooks.values()))
     emitted = emit()
     watch.finish()
     tracer.anything_may_change()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from d2s.core.interpreter import state
 from d2s.errors import Location, UnsupportedSyntaxError, user_location
 from d2s.operators import carried
 from d2s.operators.carried import Form, OpenForm, ValueOf, elements_in
@@ -23,6 +24,7 @@ from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.recorder import OfAnyKind
 from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
 from d2s.operators.symbols import is_symbol, symbol_of
+from d2s.operators.trace_state import go_back, state_of, take_handed_out, take_loop_state
 from d2s.operators.tracer import Tracer
 from d2s.operators.turn_errors import TurnErrors
 from d2s.operators.views import note_chosen, sharing_of
@@ -90,7 +92,7 @@ def _recorded(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
     That is `_TestActs` if its test has to stand at the end of the turns, a list whose length only the run knows, or
     `CannotMerge` if a turn has to be taken out.
     """
-    before, state = Heap([test, body, *tracer.held()], tracer.is_outer), tracer.state_now()
+    before, start = Heap([test, body, *tracer.held()], tracer.is_outer), state_of(tracer)
     tracer.in_loop += 1
     try:
         with tracer.trying() as undone:
@@ -100,7 +102,7 @@ def _recorded(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
             except (_TestActs, CannotMerge) as reason:
                 undone()
                 before.restore()
-                tracer.reset_state(state)
+                go_back(tracer, start)
                 mark.undo()
                 return _instead(tracer, before, reason, taken_out)
     except IteratorAdvanced:
@@ -220,8 +222,9 @@ class _Loop:
                 test_block, tested = trace_branch(tracer, self.test, heap)
             finally:
                 tracer.in_test -= 1
-            if tested.changes or tested.error is not None or tested.state[0] != tracer.pending:
+            if tested.changes or tested.error is not None or tested.state.pending != tracer.pending:
                 raise _TestActs
+            take_handed_out(tracer, tested.state)
             missing: OnOnePath | None = None
             try:
                 body_block, outcome = trace_branch(tracer, self.body, heap)
@@ -233,19 +236,21 @@ class _Loop:
                     raise missing
                 self.before = self._heap()
                 return False
-            if not tested.state[6] is outcome.state[6] is tracer.state_now()[6]:
+            if not tested.state.grad_mode is outcome.state.grad_mode is state.grad_enabled:
                 raise CannotMerge("grad mode is another behind a turn than before it")
-            if not outcome.state[7].agrees(tracer.state_now()[7]):
+            if not outcome.state.layer_hooks.agrees(tracer.layer_hooks.known):
                 raise CannotMerge("a Layer has other hooks behind a turn than before it")
             self._refuse_changes_of_rebuilt(outcome)
             self.before.restore()
             if any(elements.form is not form for elements, form in known):
                 # More is known of what lists hold.
                 return False
-            if self.errors.settle() or hold(tracer, outcome.state[0]):
+            if self.errors.settle() or hold(tracer, outcome.state.pending):
                 self.before = self._heap()
                 return False
             if self._learn(outcome) or learn_writes(tracer, outcome.state):
+                return False
+            if take_handed_out(tracer, outcome.state):
                 return False
             if self._learn_stops(inputs, outcome, body_block):
                 return False
@@ -430,7 +435,7 @@ class _Loop:
                 # Without a turn it is the object from before, which may have other names.
                 tracer.freeze(result)
                 tracer.freeze(sources[0])
-        tracer.take_loop_state(outcome.state)
+        take_loop_state(tracer, outcome.state)
 
     def _values(self, place: Place, form: Form, content: Any, value_of: ValueOf) -> list[Value]:
         if isinstance(content, Value):

@@ -14,6 +14,7 @@ from d2s.operators.equality import is_plain, same_plain_value, same_value
 from d2s.operators.heap import Heap
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
+from d2s.operators.trace_state import TraceState
 from d2s.operators.tracer import Tracer
 from d2s.operators.views import note_chosen, sharing_of
 from d2s.static.program import Block, Operator, Value
@@ -36,7 +37,7 @@ def merge_outcomes(
         if outcome.error is not None:
             raise CannotMerge(f"{type(outcome.error).__name__} on one path") from outcome.error
     merger = _Merger(tracer, (then, orelse), (after_then, after_orelse), before)
-    pending = merger.trace_state(after_then.state, after_orelse.state)
+    state = merger.trace_state(after_then.state, after_orelse.state)
     result = merger.merge(after_then.result, after_orelse.result, "the result")
     changes: dict[int, tuple[Any, Any]] = {}
     for key in dict.fromkeys((*after_then.changes, *after_orelse.changes)):
@@ -55,9 +56,9 @@ def merge_outcomes(
     for key, (node, content) in changes.items():
         if isinstance(node, Variable):
             changes[key] = (node, real.get(content, content))
-    canonical = [(variable, real.get(value, value)) for variable, value in pending[2]]
-    tensors = {real.get(value, value): tensor for value, tensor in pending[3].items()}
-    return Outcome(result, changes, None, (pending[0], pending[1], canonical, tensors, *pending[4:]))
+    canonical = [(variable, real.get(value, value)) for variable, value in state.canonical]
+    tensors = {real.get(value, value): tensor for value, tensor in state.tensors.items()}
+    return Outcome(result, changes, None, state._replace(canonical=canonical, tensors=tensors))
 
 
 class _Merger:
@@ -89,22 +90,24 @@ class _Merger:
             self.tracer.lowering.adopt(made, real.get(own, own))
         return real
 
-    def trace_state(self, first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:
+    def trace_state(self, first: TraceState, second: TraceState) -> TraceState:
         """Pending effects and written tensors of two paths."""
-        dirty = stored.joined(first[1], second[1])
+        dirty = stored.joined(first.dirty, second.dirty)
         pending = {}
-        for key in dict.fromkeys((*first[0], *second[0])):
-            one, two = first[0].get(key), second[0].get(key)
-            if one is None or two is None:
-                raise OnOnePath(key, one or two)
+        for key in dict.fromkeys((*first.pending, *second.pending)):
+            one, two = first.pending.get(key), second.pending.get(key)
+            if one is None:
+                raise OnOnePath(key, second.pending[key])
+            if two is None:
+                raise OnOnePath(key, first.pending[key])
             if one is two:
                 pending[key] = one
                 continue
             pending[key] = (self.merge(stored.content_at(one), stored.content_at(two), str(key[2])), one[1])
         canonical: list[tuple[Variable, Value]] = []
-        tensors = {**first[3], **second[3]}
-        values = {id(variable): (variable, value) for variable, value in second[2]}
-        for variable, value in first[2]:
+        tensors = {**first.tensors, **second.tensors}
+        values = {id(variable): (variable, value) for variable, value in second.canonical}
+        for variable, value in first.canonical:
             other = values.get(id(variable), (variable, value))[1]
             if other is value:
                 canonical.append((variable, value))
@@ -113,15 +116,17 @@ class _Merger:
                 canonical.append((variable, merged))
                 tensors[merged] = tensors[value]
         known = {id(variable) for variable, _ in canonical}
-        canonical += [pair for pair in second[2] if id(pair[0]) not in known]
+        canonical += [pair for pair in second.canonical if id(pair[0]) not in known]
         # What an object of the Program was filled with last, where both paths agree on it.
-        filled = {key: template for key, template in first[4].items() if second[4].get(key) is template}
-        if first[6] is not second[6]:
+        filled = {key: template for key, template in first.filled.items() if second.filled.get(key) is template}
+        if first.grad_mode is not second.grad_mode:
             raise CannotMerge("grad mode is on behind one path and off behind the other")
-        if not first[7].agrees(second[7]):
+        if not first.layer_hooks.agrees(second.layer_hooks):
             raise CannotMerge("a Layer has other hooks behind one path than behind the other")
-        hooks = first[7] if first[7].in_doubt else second[7]
-        return pending, dirty, canonical, tensors, filled, first[5].joined(second[5]), first[6], hooks
+        hooks = first.layer_hooks if first.layer_hooks.in_doubt else second.layer_hooks
+        freshness, handed_out = (first.freshness.joined(second.freshness), first.handed_out.joined(second.handed_out))
+        return TraceState(
+            pending, dirty, canonical, tensors, filled, freshness, first.grad_mode, hooks, handed_out)
 
     def content(self, node: Any, a: Any, b: Any, name: str) -> Any:
         """Content of a mutable object after two paths."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from d2s.operators.trace_state import TraceState
 from d2s.static.program import Value
 from d2s.static.variable import Variable
 
@@ -64,14 +65,14 @@ class Outcome:
         Reachable objects that hold something else than before, by identity: (object, content).
     error : BaseException or None
         The exception that ended it.
-    state : tuple
+    state : TraceState
         State of the tracer at the end.
     """
 
-    result: Any = None
-    changes: dict[int, tuple[Any, Any]] = field(default_factory=dict)
-    error: BaseException | None = None
-    state: tuple[Any, ...] = ()
+    result: Any
+    changes: dict[int, tuple[Any, Any]]
+    error: BaseException | None
+    state: TraceState
 
     def value_of(self, variable: Variable) -> Value:
         """What `variable` names at the end of the path: it may have been written to there."""
@@ -79,7 +80,7 @@ class Outcome:
         if changed is not None:
             found: Value = changed[1]
             return found
-        return next((value for known, value in self.state[2] if known is variable), variable.value)
+        return next((value for known, value in self.state.canonical if known is variable), variable.value)
 
 
 __all__ = ["CannotMerge", "Grown", "OnOnePath", "Outcome"]

@@ -79,6 +79,8 @@ class OutsideReader(PathRecorder):
         Counts the calls that may have written to tensors from outside: those are read again at their next use.
     frozen : list
         Objects whose identity the Program depends on.
+    canonical : dict
+        The Variables of tensors from outside, with these, by their identity.
     """
 
     # Values of tensors from outside belong to the run, not to the trace.
@@ -105,7 +107,7 @@ class OutsideReader(PathRecorder):
         self._checked: set[tuple[Any, ...]] = set()
         self._number_inputs: dict[tuple[Any, ...], ObjectVariable] = {}
         self._object_inputs: dict[int, Value] = {}
-        self._canonical: dict[int, tuple[Any, Variable]] = {}
+        self.canonical: dict[int, tuple[Any, Variable]] = {}
         self._read_at: dict[int, int] = {}
         # What was made here and given to somebody outside, who sees later writes to it.
 
@@ -149,7 +151,7 @@ class OutsideReader(PathRecorder):
         self._seen[place] = value
         if isinstance(value, TensorBase):
             self._guard_tensor(source, value)
-            if id(value) in self._canonical:
+            if id(value) in self.canonical:
                 self._note_same(source, self.sources[self.captured[id(value)][1]])
             return self.lift(value, source)
         self.guards.add(guard_for(source, value))
@@ -247,7 +249,7 @@ class OutsideReader(PathRecorder):
 
     def lift(self, tensor: Any, source: Source | None = None) -> Variable:
         """The Variable that stands for an eager tensor; always the same one, so `is` and in-place writes work."""
-        found = self._canonical.get(id(tensor))
+        found = self.canonical.get(id(tensor))
         if found is not None:
             return found[1]
         if isinstance(tensor, Variable):
@@ -263,7 +265,9 @@ class OutsideReader(PathRecorder):
         self.sources[value] = source
         self.tensors[value] = tensor
         variable = Variable(self, value)
-        self._canonical[id(tensor)] = (tensor, variable)
+        # It is the same on all paths, also on those on which it is not met.
+        variable.made_in = None
+        self.canonical[id(tensor)] = (tensor, variable)
         return variable
 
     def _guard_tensor(self, source: Source, tensor: Any) -> None:
@@ -279,7 +283,7 @@ class OutsideReader(PathRecorder):
     def outer_tensor(self, variable: Variable) -> Any | None:
         """The eager tensor that `variable` is, if it is one from outside and was not written to."""
         found = self.tensors.get(variable.value)
-        if found is not None and self._canonical[id(found)][1] is variable:
+        if found is not None and self.canonical[id(found)][1] is variable:
             return found
         return None
 
@@ -291,7 +295,7 @@ class OutsideReader(PathRecorder):
 
     def _read_again(self, variable: Variable, tensor: Any) -> None:
         """Read the values of a tensor from outside anew: something may have written to it."""
-        if self._canonical[id(tensor)][1] is not variable:
+        if self.canonical[id(tensor)][1] is not variable:
             return
         self._read_at[id(tensor)] = self.epoch
         old = variable.value

@@ -27,6 +27,24 @@ MAX_NESTING = 60
 _OF_ONE_TENSOR = frozenset(("cond", "check_bound", "replace", "stop_gradient"))
 
 
+class Run:
+    """One time of following the code of a region; `is_over` when it is followed again, from the start."""
+
+    __slots__ = ("around", "is_over")
+
+    def __init__(self, around: Run | None) -> None:
+        self.around = around
+        self.is_over = False
+
+    @property
+    def is_given_up(self) -> bool:
+        """True if this, or a run around it, is over."""
+        run: Run | None = self
+        while run is not None and not run.is_over:
+            run = run.around
+        return run is not None
+
+
 class Path:
     """One way through a region, and the part of it that the next way shares.
 
@@ -35,7 +53,8 @@ class Path:
     recorded on trial, the length of the log where it began, and whether it was undone.
     """
 
-    def __init__(self, root: Block) -> None:
+    def __init__(self, root: Block, around: Run | None) -> None:
+        self.run = Run(around)
         self.log: list[Operator | Value] = []
         self.position = 0
         self.choices: list[bool] = []
@@ -56,6 +75,8 @@ class Path:
         self.blocks[index + 1 :] = [Block()]
 
     def restart(self) -> None:
+        self.run.is_over = True
+        self.run = Run(self.run.around)
         self.position = self.cursor = self.trial = 0
 
 
@@ -177,7 +198,8 @@ class PathRecorder(StaticInterpreter):
 
     @contextmanager
     def _region(self, root: Block) -> Iterator[Path]:
-        path = Path(root)
+        around = self.run
+        path = Path(root, around)
         self._paths.append(path)
         depth = len(self._blocks)
         try:
@@ -185,12 +207,14 @@ class PathRecorder(StaticInterpreter):
         finally:
             del self._blocks[depth:]
             self._paths.pop()
+            self.run = around
 
     def enter_root(self, path: Path, depth: int) -> None:
         """Start (again) at the root block of a region."""
         del self._blocks[depth:]
         self._blocks.append(path.blocks[0])
         path.restart()
+        self.run = path.run
 
     @contextmanager
     def new_block(self, inputs: tuple[Value, ...] = ()) -> Iterator[Block]:

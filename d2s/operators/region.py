@@ -14,6 +14,7 @@ from d2s.operators.heap import Heap, restore
 from d2s.operators.merging import merge_outcomes
 from d2s.operators.outcomes import Outcome
 from d2s.operators.recorder import MAX_PATHS
+from d2s.operators.trace_state import go_back, state_of
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Block, Value
 
@@ -44,7 +45,7 @@ def explore(
     join: Callable[[Value, tuple[Block, Outcome], tuple[Block, Outcome], Block], Outcome],
 ) -> Outcome:
     """Run `run` once for each path through it; the outcomes are joined from the last decision backwards."""
-    start = tracer.state_now()
+    start = state_of(tracer)
     depth = tracer.depth
     paths = 0
     with tracer.region(root) as path:
@@ -59,7 +60,7 @@ def explore(
                     kind="U11",
                 )
             before.restore()
-            tracer.reset_state(start)
+            go_back(tracer, start)
             # Python makes its objects anew on each path.
             tracer.lowering.forget(path.blocks)
             tracer.enter_root(path, depth)
@@ -105,14 +106,14 @@ def trace_branch(tracer: Tracer, run: Callable[[], Any], before: Heap) -> tuple[
     def finish(result: Any, error: BaseException | None) -> Outcome:
         if tracer.path is not None:
             tracer.lowering.settle(tracer.path.blocks)
-        return Outcome(result, before.changes(), error, tracer.state_now())
+        return Outcome(result, before.changes(), error, state_of(tracer))
 
     def join(
         test: Value, first: tuple[Block, Outcome], second: tuple[Block, Outcome], into: Block
     ) -> Outcome:
         return merge_outcomes(tracer, test, first, second, before)
 
-    start = tracer.state_now()
+    start = state_of(tracer)
     root = Block()
     tracer.lowering.regions.append((before, tracer.block))
     try:
@@ -122,7 +123,7 @@ def trace_branch(tracer: Tracer, run: Callable[[], Any], before: Heap) -> tuple[
     finally:
         tracer.lowering.regions.pop()
         before.restore()
-        tracer.reset_state(start)
+        go_back(tracer, start)
     return root, outcome
 
 

@@ -70,7 +70,7 @@ class Tracer(ContainerReader):
         # Values read from them: what else they are is not known.
         self.taken_values: set[Value] = set()
         # The hooks that the traced code has registered, and what they may have changed in a `backward` inside of it.
-        self.hooks: list[Any] = []
+        self.hooks: dict[int, Any] = {}
         self.touched: dict[int, Any] = {}
         # Objects of the run that are Tensors of which it is known what they are: gradients, and multiples of them.
         self.object_specs: dict[Value, TensorSpec] = {}
@@ -97,7 +97,7 @@ class Tracer(ContainerReader):
         if name in ("backward", "_register_backward_hook"):
             self.effects += 1
         if name == "_register_backward_hook":
-            self.hooks.extend(args)
+            self.note_hook(*args)
         if name != "backward":
             return super().method_call(variable, name, *args)
         from d2s.operators.inner_walks import backward_from
@@ -116,8 +116,12 @@ class Tracer(ContainerReader):
         return gradients_of(self, function, outputs, inputs, options)
 
     def registration(self, variable: Variable, hook: Any) -> Value:
-        self.hooks.append(hook)
+        self.note_hook(hook)
         return super().registration(variable, hook)
+
+    def note_hook(self, *hooks: Any) -> None:
+        """Note that the traced code has registered hooks."""
+        self.hooks.update((id(hook), hook) for hook in hooks)
 
     def freeze(self, thing: Any) -> None:
         """Refuse changes of a list or dict, and of those in it, from now on: the trace could not tell of which."""
@@ -457,41 +461,6 @@ class Tracer(ContainerReader):
             # Its hooks have checks of their own.
             self.check_still(
                 ("layer", id(layer)), held_by, (layer,), held_by(layer), f"the structure of a {type(layer).__name__}")
-
-    # --- state of the trace, for regions -------------------------------------------------------------------------
-
-    def state_now(self) -> tuple[Any, ...]:
-        """What a region may change of the tracer itself."""
-        canonical = [(variable, variable.value) for _, variable in self._canonical.values()]
-        return (
-            dict(self.pending), dict(self.dirty), canonical, dict(self.tensors), self.lowering.filled(), self.freshness,
-            state.grad_enabled, self.layer_hooks.known)
-
-    def reset_state(self, before: tuple[Any, ...]) -> None:
-        """Go back to an earlier `state_now`."""
-        self.pending, self.dirty, tensors = dict(before[0]), dict(before[1]), before[3]
-        self.lowering.set_filled(before[4])
-        self.freshness = before[5]
-        state.grad_enabled = before[6]
-        self.layer_hooks.known = before[7]
-        known = {id(variable): value for variable, value in before[2]}
-        for tensor, variable in self._canonical.values():
-            # A tensor that was met inside the region only is what it was when it was met.
-            variable.value = known.get(id(variable), self.captured[id(tensor)][1])
-        self.tensors = {**self.tensors, **tensors}
-
-    def take_loop_state(self, after: tuple[Any, ...]) -> None:
-        """Take over what a loop body did to the tracer; what each turn would have to carry is refused."""
-        now = {id(variable): variable.value for _, variable in self._canonical.values()}
-        for variable, value in after[2]:
-            if now.get(id(variable), value) is not value and value in after[3]:
-                raise UnsupportedSyntaxError(
-                    "a tensor from outside is written inside a loop whose turns are known only when the Program runs",
-                    user_location(), "Write to a local clone in the loop, and to the tensor after it.",
-                    kind="U08",
-                )
-        self.dirty.update(after[1])
-        self.epoch = max(self.epoch, after[5].epoch)
 
 
 def current_tracer() -> Tracer | None:

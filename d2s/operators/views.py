@@ -209,7 +209,7 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
     while (shared := sharing_of(variable)) is not None and shared.view is not None:
         value = shared.view.into_parent(tracer, value)
         variable = shared.view.parent
-    _check_not_detached(shared)
+    _check_not_detached(tracer, shared)
     before = {id(member): (member, member.value) for member in _family(tracer, variable)}
     tracer.check_writable(member for member, _ in before.values())
     others = {
@@ -242,12 +242,14 @@ def _family(tracer: Tracer, root: Variable) -> Iterator[Variable]:
 
 def is_here(tracer: Tracer, variable: Variable) -> bool:
     """False for what was made on another path, and is still held because that path waits to be merged."""
-    value = variable.value
+    value, run = variable.value, variable.made_in
+    if run is not None and run.is_given_up:
+        return False
     return value in tracer.tensors or tracer.in_scope(value) or any(value in inputs for inputs in tracer.turn_inputs)
 
 
-def _check_not_detached(shared: Sharing | None) -> None:
-    if shared is not None and next(_alive(shared.detached), None) is not None:
+def _check_not_detached(tracer: Tracer, shared: Sharing | None) -> None:
+    if shared is not None and any(is_here(tracer, detached) for detached in _alive(shared.detached)):
         raise UnsupportedSyntaxError(
             "an in-place write to a tensor of which a detached one is still in use cannot become a graph",
             user_location(), "Detach a clone: x.clone().detach().", kind="U23",
@@ -264,7 +266,7 @@ def _check_can_follow(tracer: Tracer, variable: Variable, written: Iterable[tupl
     """Refuse a write to `written` that may be one to `variable`, if that is a tensor from outside."""
     _check_no_hidden_view(tracer, variable)
     root = _root_of(variable)
-    _check_not_detached(sharing_of(root))
+    _check_not_detached(tracer, sharing_of(root))
     if root.value in tracer.tensors or tracer.is_outer(root.value) or tracer.is_leaf(root.value):
         for _, value in written:
             tracer.take_apart(value)

@@ -40,6 +40,8 @@ class StaticInterpreter(HookPoints):
 
     priority = 10
     checks_nan = False
+    # Which time of following code this is, where code is followed several times.
+    run: Any = None
 
     def __init__(self, program: Program) -> None:
         self.program = program

@@ -27,12 +27,13 @@ class Variable(TensorBase, TensorMethods):
     an in-place write makes it name another.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "interpreter", "value")
+    __slots__ = ("__dict__", "__weakref__", "interpreter", "made_in", "value")
 
     interpreter: StaticInterpreter
 
     def __init__(self, interpreter: StaticInterpreter, value: Value) -> None:
         self.interpreter = interpreter
+        self.made_in = interpreter.run
         self.value = value
 
     @property

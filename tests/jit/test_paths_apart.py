@@ -1,0 +1,84 @@
+"""Code that is followed several times: what was made, given away or registered the time before must not show."""
+
+from __future__ import annotations
+
+import pytest
+
+import d2s
+from tests.jit.both import both_modes, leaf, recorder
+
+
+@both_modes
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_tensor_that_only_the_other_path_has_returned(convert, n):
+    """The write to `u` must not take `u` for a Tensor that the caller has: that is so on the path that returned it."""
+
+    @convert
+    def f(x, n):
+        u = x * 2
+        if u.sum() > 1 and x.sum() > 2.0:
+            u.add_(x)
+        u.add_(x * x)
+        if n > 0:
+            return u
+        no_such_name.register_hook(print)  # noqa: F821
+        return u
+
+    x = leaf(1.5)
+    if n == 0:
+        with pytest.raises(NameError):
+            f(x, d2s.to_tensor(n))
+    else:
+        f(x, d2s.to_tensor(n)).sum().backward()
+        assert x.grad.tolist() == [2.0 + 1.0 * (1.5 > 2.0) + 3.0]
+
+
+@pytest.mark.parametrize("start", [0.25, 0.75, 1.5, -2.0])
+def test_a_choice_that_only_the_other_path_has_made(start):
+    """The write to `z` must not reach the `z` that was chosen the time before behind the write."""
+
+    def f(x, c, log):
+        z = x * x
+        u = x * 3
+        if c > 0:
+            u.register_hook(recorder(log, "u"))
+        else:
+            z.multiply_(x)
+            if z.sum() > 0.1:
+                x.register_hook(recorder(log, "x"))
+            else:
+                z = u * x
+            if u.sum() > 2.0:
+                return z, u
+        return z + 1, u
+
+    def seen_of(f):
+        log, x = [], leaf(start)
+        for c in (-1.0, 1.0):
+            z, u = f(x, d2s.to_tensor(c), log)
+            (z * u).sum().backward()
+            log += [z.tolist(), u.tolist(), x.grad.tolist()]
+        return log
+
+    eager = seen_of(f)
+    assert ("u", [start * start + 1]) in eager
+    assert seen_of(d2s.to_static(f)) == eager
+
+
+@both_modes
+def test_a_list_that_only_the_other_path_has_put_away(convert):
+    """On one path a loop leaves the list inside of another one: on the other it may still be changed."""
+
+    @convert
+    def f(x, n):
+        found = [x]
+        if n > 0:
+            kept = []
+            for _ in range(n):
+                kept.append(found)
+            return len(kept)
+        found.append(x * 2)
+        return found[1]
+
+    assert f(leaf(1.5), d2s.to_tensor(2)) == 2
+    assert f(leaf(1.5), d2s.to_tensor(0)).tolist() == [3.0]
