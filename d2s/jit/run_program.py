@@ -38,13 +38,13 @@ class Visited:
         Those that it visits.
     reached : tuple of int
         The outputs that it started from.
-    failed_at : HookList, LeafNode or None
-        It came only so far: these hooks, or those of this leaf, raised.
+    failed_at : object
+        It came only so far: a HookList or LeafNode whose hooks raised, or the context of a PyLayer that did; or None.
     """
 
     operators: frozenset[Any]
     reached: tuple[int, ...]
-    failed_at: HookList | LeafNode | None = None
+    failed_at: Any = None
 
 
 class CallNode(InteriorNode):
@@ -80,8 +80,8 @@ class CallNode(InteriorNode):
         self.given = 0
         # What backwards without retain_graph have used up: operators, and the outputs that they started from.
         self.walks: list[Visited] = []
-        # The hooks, or the leaf whose hooks, raised in the backward that is running.
-        self.failed_at: HookList | LeafNode | None = None
+        # What raised in the backward that is running, as in `Visited`.
+        self.failed_at: Any = None
         # The run as nodes of the eager tape, once a walk has asked for it.
         self.tape: Tape | None = None
         # During a backward that counts: contributions still to come, by edge.
@@ -331,8 +331,9 @@ class CallNode(InteriorNode):
         given = [grads[number].data for number in reached]  # type: ignore[union-attr]
         # Handed over, not kept here: each array goes with its last use.
         grads.clear()
-        # A hook that raises leaves what comes after it for another backward.
-        kept = self.saved if not walk.retain_graph and self.shows_order() else None
+        # A hook or PyLayer that raises leaves what comes after it for another backward.
+        may_fail = self.compiled.has_py_layers or self.shows_order()
+        kept = self.saved if not walk.retain_graph and may_fail else None
         earlier = len(self.walks)
         self.failed_at = None
         with SILENT:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from d2s.autograd.py_layer import PyLayerContext
 from d2s.core.hooks import HookList
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import is_floating, spec_of
@@ -121,13 +122,15 @@ class Tape:
                 node.release()
 
 
-def _last_visited(nodes: Iterable[InteriorNode], failed_at: HookList | LeafNode | None) -> int:
+def _last_visited(nodes: Iterable[InteriorNode], failed_at: Any) -> int:
     """The sequence of the last node that a backward through `nodes` came to: later ones have a smaller one."""
     if failed_at is None:
         return 0
     if isinstance(failed_at, HookList):
         found = [node for node in nodes if any(hooks is failed_at for hooks in (node.hooks or {}).values())]
         return max((node.sequence for node in found), default=0)
+    if isinstance(failed_at, PyLayerContext):
+        return max((node.sequence for node in nodes if getattr(node, "context", None) is failed_at), default=0)
     # A leaf is finished behind the node that contributes to it last.
     found = [node for node in nodes if any(edge is not None and edge[0] is failed_at for edge in node.edges)]
     return min((node.sequence for node in found), default=0)

@@ -148,6 +148,7 @@ class Compiled:
         # False: what a backward does depends on the path of the run in ways that only its tape shows.
         self.is_exact = True
         self.has_regions = any(operator.blocks for operator in program.operators)
+        self.has_py_layers = any(operator.kind == "py_layer" for operator in program.all_operators())
         # Which Tensor objects that turns of loops make can be differentiated: by the tape of the run only.
         self.turn_tensors = tensors_of_turns(program)
         # True if some result of a run can be differentiated.

@@ -200,11 +200,15 @@ def py_layer(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple
 
 
 def py_layer_backward(
-    layer: Any, context: Any, outputs: tuple[Any, ...], inputs: tuple[Any, ...], grads: list[Any]
+    run: Any, layer: Any, context: Any, outputs: tuple[Any, ...], inputs: tuple[Any, ...], grads: list[Any]
 ) -> tuple[Any, ...]:
     """Run the backward of a PyLayer on arrays; None where it gives no gradient."""
     given = [None if grad is None else wrap(np.asarray(grad), False) for grad in grads]
-    found = layer.run_backward(context, outputs, inputs, given)
+    try:
+        found = layer.run_backward(context, outputs, inputs, given)
+    except BaseException:
+        run.failed_at = context
+        raise
     return tuple(None if grad is None else unwrap(grad) for grad in found)
 
 

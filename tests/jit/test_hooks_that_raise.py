@@ -1,4 +1,4 @@
-"""A hook that raises uses up what backward has visited, and no more: the rest can be differentiated again."""
+"""A hook, or a PyLayer, that raises uses up what backward has visited: the rest can be differentiated again."""
 
 from __future__ import annotations
 
@@ -40,6 +40,29 @@ def on_outputs(x, w, boom):
     return first * second, second * w
 
 
+class Doubled(d2s.autograd.PyLayer):
+    """Its backward calls a function, which may raise."""
+
+    @staticmethod
+    def forward(ctx, x, called):
+        ctx.save_for_backward(x)
+        ctx.called = called
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensor()
+        return ctx.called(g) * x
+
+
+def through_layers(x, w, boom):
+    a = x * x
+    y = Doubled.apply(a, boom("a")) * w
+    while y.sum() < 100:
+        y = Doubled.apply(y, boom("turn")) * a
+    return Doubled.apply(y, boom("b")), a * w
+
+
 def seen(function, failing, first, then):
     """What is seen if the hook `failing` raises in a backward from result `first`, and others follow."""
     LOG.clear()
@@ -71,7 +94,7 @@ def seen(function, failing, first, then):
 
 
 @pytest.mark.parametrize("failing", ["a", "b", "x", "w", "first", "turn", "none"])
-@pytest.mark.parametrize("function", [straight, in_turns, in_branches, on_outputs])
+@pytest.mark.parametrize("function", [straight, in_turns, in_branches, on_outputs, through_layers])
 def test_the_rest_is_left(function, failing):
     static = d2s.to_static(function)
     for first, then in ((0, (1, 0)), (1, (0, 1)), (0, (0,)), (1, (1,))):
