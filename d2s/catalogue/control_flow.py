@@ -6,22 +6,6 @@ syntax = Family("UnsupportedSyntaxError")
 
 KINDS = (
     syntax(
-        "U02",
-        "backward() in a loop on a tensor",
-        cause="`backward()` is called in a loop whose turns are known only when the Program runs.",
-        fix="Call it after the loop, or loop outside of the static function.",
-        example="""
-            @paddle.jit.to_static
-            def descend(x):
-                while x.sum() > 1:
-                    (x * x).backward()
-                    x = x / 2
-                return x
-
-            descend(paddle.to_tensor([2.0], stop_gradient=False))
-        """,
-    ),
-    syntax(
         "U06",
         "May raise inside of try",
         cause="The statement calls code that is not converted, which may raise anything when the Program runs, where "

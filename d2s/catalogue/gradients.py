@@ -155,19 +155,19 @@ KINDS = (
     gradient(
         "G09",
         "A tensor of a turn, before its loop has ended",
-        cause="Code that is not traced calls backward on a tensor that a turn of a loop on a tensor has made, while "
-        "the loop goes on. How gradients go through the loop is known when it has ended.",
-        fix="Keep the tensor and call backward after the loop, or keep the function eager.",
+        cause="The test of a loop on a tensor calls code that is not traced, and that calls backward on a tensor "
+        "that a turn has made. How gradients go through the loop is known in its turns and behind it.",
+        fix="Call it in the turns, or keep the function eager.",
         example="""
             @paddle.jit.not_to_static
-            def look(x):
+            def is_steep(x):
                 x.backward(retain_graph=True)
+                return x.item() > 1
 
             @paddle.jit.to_static
             def halves(x):
-                while x.sum() > 1:
+                while is_steep(x):
                     x = x / 2
-                    look(x)
                 return x
 
             halves(paddle.to_tensor([8.0], stop_gradient=False))

@@ -241,8 +241,8 @@ class CallNode(InteriorNode):
         edge = self.tape.edge(index)
         if edge is None and is_of_a_turn:
             raise GradientError(
-                "a tensor made in one turn of a tensor loop cannot be differentiated before the loop has ended",
-                advice="Call backward after the loop, or keep the function eager.",
+                "a tensor made in a turn of a tensor loop cannot be differentiated in the test of the loop",
+                advice="Call backward in the turns, or keep the function eager.",
                 kind="G09",
             )
         return edge

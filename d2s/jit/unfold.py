@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from d2s.autograd.py_layer import PyLayerContext
 from d2s.core.hooks import HookList
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import is_floating, spec_of
@@ -126,14 +125,15 @@ def _last_visited(nodes: Iterable[InteriorNode], failed_at: Any) -> int:
     """The sequence of the last node that a backward through `nodes` came to: later ones have a smaller one."""
     if failed_at is None:
         return 0
-    if isinstance(failed_at, HookList):
-        found = [node for node in nodes if any(hooks is failed_at for hooks in (node.hooks or {}).values())]
-        return max((node.sequence for node in found), default=0)
-    if isinstance(failed_at, PyLayerContext):
-        return max((node.sequence for node in nodes if getattr(node, "context", None) is failed_at), default=0)
-    # A leaf is finished behind the node that contributes to it last.
-    found = [node for node in nodes if any(edge is not None and edge[0] is failed_at for edge in node.edges)]
-    return min((node.sequence for node in found), default=0)
+    if isinstance(failed_at, LeafNode):
+        # A leaf is finished behind the node that contributes to it last.
+        found = [node for node in nodes if any(edge is not None and edge[0] is failed_at for edge in node.edges)]
+        return min((node.sequence for node in found), default=0)
+    found = [
+        node for node in nodes
+        if getattr(node, "context", None) is failed_at or any(
+            hooks is failed_at for hooks in (node.hooks or {}).values())]
+    return max((node.sequence for node in found), default=0)
 
 
 class _Path:
@@ -157,6 +157,8 @@ class _Path:
         self._made: list[tuple[PathNode, Sequence[Any], Sequence[Place]]] = []
         program = call.compiled.program
         self._writes = program.writes
+        # False in turns behind which there are more of the same loop: the run has gone on from them.
+        self._is_last_turn = True
         # Like those of the run: where turns have made Tensors.
         self._met: dict[int, int] = {}
         self._turns: dict[int, Place] = {}
@@ -194,7 +196,7 @@ class _Path:
 
     def _block(self, block: Block) -> None:
         for operator in block.operators:
-            if operator is self.call.reached:
+            if operator is self.call.reached and self._is_last_turn:
                 raise _Stopped
             if operator.op is not None:
                 self._op(operator)
@@ -399,11 +401,14 @@ class _Path:
             return
         body = operator.blocks[1]
         given = operator.inputs
-        for turn in turns:
+        around = self._is_last_turn
+        for number, turn in enumerate(turns, 1):
+            self._is_last_turn = around and number == len(turns)
             self._keep(body, turn)
             self._name(body.inputs, given)
             self._block(body)
             given = body.outputs
+        self._is_last_turn = around
         self._name(operator.outputs, given)
 
     def _name(self, names: Sequence[Value], values: Sequence[Value]) -> None:

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import copy
 import dis
+import operator
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import BuiltinMethodType
 from typing import TYPE_CHECKING, Any
 
 from d2s.core.op import Op
 from d2s.eager.interpreter import compute, compute_of_all
-from d2s.errors import D2SError, UnsupportedSyntaxError, note_interruption, user_location
+from d2s.errors import D2SError, GradientError, HookError, UnsupportedSyntaxError, note_interruption, user_location
 from d2s.operators.risks import Errors
 from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable
@@ -25,6 +28,24 @@ from d2s.transpiler.interface import PythonOperators
 if TYPE_CHECKING:
     from d2s.operators.recorder import PathRecorder
 
+@dataclass(frozen=True)
+class Handlers:
+    """The handlers of a ``try`` around a body that is traced.
+
+    Attributes
+    ----------
+    caught : callable
+        Gives what they catch, one after the other: a class, a tuple of them, or None for anything.
+    is_named : bool
+        True if one of them gives the exception a name: then the code can see its type.
+    """
+
+    caught: Callable[[], Any]
+    is_named: bool
+
+
+# What hooks raise most often, in handlers that name what they catch.
+_KNOWN = (KeyError, ValueError, TypeError, RuntimeError, GradientError, HookError)
 _SEEN_IN_ERRORS = ("message", "id", "kind", "location", "advice")
 
 
@@ -104,6 +125,68 @@ def _standing_for(tracer: PathRecorder, cls: type[Exception], raised: ObjectVari
     return made
 
 
+def done_or_raised(tracer: PathRecorder, found: ObjectVariable) -> ObjectVariable:
+    """What a call of `Tried` gave, `found`, on the path on which it has raised nothing.
+
+    Raises
+    ------
+    Exception
+        On the other paths: one that stands for that of the run, and that the same handlers catch.
+    """
+    raised = tracer.python_call(operator.getitem, (found, 1))
+    if tracer.decide(_asked(tracer, _is_nothing, raised)):
+        return tracer.python_call(operator.getitem, (found, 0))
+    is_named = any(handlers.is_named for handlers in tracer.handlers if handlers is not None)
+    for cls in _caught(tracer):
+        if not tracer.decide(_asked(tracer, _is_of, raised, cls)):
+            continue
+        if not is_named:
+            raise _unseen(tracer, cls, raised)
+        for known in (cls, *(other for other in _KNOWN if issubclass(other, cls) and other is not cls)):
+            if tracer.decide(_asked(tracer, _is_plainly, raised, known)):
+                raise _standing_for(tracer, known, raised)
+        tracer.python_call(_refuse, (raised,), effect=True)
+    raise _unseen(tracer, _Uncaught, raised)
+
+
+def check_known(tracer: PathRecorder) -> None:
+    """Refuse a call that may raise anything where it is not known what the handlers around catch."""
+    if tracer.path is None or any(handlers is None for handlers in tracer.handlers) or not all(
+        issubclass(cls, Exception) for cls in _caught(tracer)
+    ):
+        raise refusal()
+
+
+def _caught(tracer: PathRecorder) -> list[type[Exception]]:
+    """What the handlers around catch, in the order in which they are asked."""
+    found: list[Any] = []
+    for handlers in reversed(tracer.handlers):
+        assert handlers is not None
+        stack = [BaseException if cls is None else cls for cls in reversed(handlers.caught())]
+        while stack:
+            cls = stack.pop()
+            if isinstance(cls, tuple):
+                stack += reversed(cls)
+            else:
+                found.append(cls if isinstance(cls, type) else BaseException)
+    return list(dict.fromkeys(found))
+
+
+def _asked(tracer: PathRecorder, question: Any, *parts: Any) -> ObjectVariable:
+    return tracer.python_call(question, parts, kind=bool)
+
+
+class _Uncaught(Exception):
+    """Stands for an exception of the run that no handler catches."""
+
+
+def _unseen(tracer: PathRecorder, cls: type[Exception], raised: ObjectVariable) -> Exception:
+    """An exception for the trace in place of one of the run that the handlers do not look at."""
+    made = cls.__new__(cls)
+    tracer.errors_of_run[id(made)] = made, raised.value
+    return made
+
+
 # --- in the run -----------------------------------------------------------------------------------------------------
 
 
@@ -134,6 +217,35 @@ def _raised_by(errors: Errors, work: Any) -> Exception | None:
     return None
 
 
+class Tried:
+    """A function that gives what another returns, and what that raises; one of them is None."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Exception | None]:
+        try:
+            return self.function(*args, **kwargs), None
+        except Exception as error:
+            return None, error
+
+
+def _is_of(raised: Exception, cls: type[Exception]) -> bool:
+    return isinstance(raised, cls)
+
+
+def _is_plainly(raised: Exception, cls: type[Exception]) -> bool:
+    return type(raised) is cls and len(raised.args) == 1
+
+
+def _refuse(raised: Exception) -> None:
+    raise UnsupportedSyntaxError(
+        f"a {type(raised).__name__} came up in a `try` whose handlers name what they catch, and which may see that it "
+        f"is none of the exceptions that are known before the run: {raised}", None,
+        "Catch exactly this exception, or keep the function eager with @d2s.jit.not_to_static.", kind="U06") from raised
+
+
 def _spared(thing: Any) -> Any:
     return copy.copy(thing) if type(thing) in (list, dict, set, deque) else thing
 
@@ -153,9 +265,14 @@ def _said(raised: Exception) -> Any:
 def as_raised(raised: BaseException, shown: Any, before: tuple[BaseException | None, ...]) -> BaseException:
     """The exception of the run, with what led to it, in the place of the one that stood for it."""
     error: BaseException = shown.thing
-    raised.__cause__, raised.__context__ = before
-    raised.__suppress_context__ = error.__suppress_context__
-    return raised.with_traceback(error.__traceback__)
+    # What came up in the run itself has frames and causes of its own; what was tried before has none.
+    is_own = raised.__traceback__ is not None
+    if not is_own or any(found is not None for found in before):
+        raised.__cause__, raised.__context__ = before
+        raised.__suppress_context__ = error.__suppress_context__
+    return raised if is_own else raised.with_traceback(error.__traceback__)
 
 
-__all__ = ["as_raised", "note_caught", "refusal", "try_first"]
+__all__ = [
+    "Handlers", "Tried", "as_raised", "check_known", "done_or_raised", "note_caught", "refusal", "try_first",
+]

@@ -322,11 +322,8 @@ def _bound_or_raised(tracer: Tracer, name: str, found: Any) -> Any:
     answer = tracer.emit("python", (), (answer,), attrs).outputs[0]
     if not tracer.decide(ObjectVariable(tracer, answer)):
         PythonOperators.bound(name, _unbound)
-    attempts, tracer.attempts = tracer.attempts, 0
-    try:
+    with tracer.unguarded():
         return bound(name, found)
-    finally:
-        tracer.attempts = attempts
 
 
 def _unbound() -> Any:

@@ -22,7 +22,7 @@ from d2s.operators import (
     open_lists,
     special_methods,
 )
-from d2s.operators.attempts import note_caught
+from d2s.operators.attempts import Handlers, note_caught
 from d2s.operators.converted import mark_nested
 from d2s.operators.names import Names
 from d2s.operators.open_items import refuse
@@ -317,9 +317,13 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         return element in container if tracer is None else items.contains(tracer, container, element)
 
-    def attempt(self) -> AbstractContextManager[None]:  # type: ignore[override]
+    def attempt(  # type: ignore[override]
+        self, caught: Callable[[], Any] | None = None, is_named: bool = False
+    ) -> AbstractContextManager[None]:
         tracer = current_tracer()
-        return PythonOperators.attempt() if tracer is None else tracer.attempt()
+        if tracer is None:
+            return PythonOperators.attempt(caught, is_named)
+        return tracer.attempt(None if caught is None else Handlers(caught, is_named))
 
     def crossing(  # type: ignore[override]
         self, lines: tuple[int, ...], is_registration: bool

@@ -75,7 +75,7 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
     way = _recorded(tracer, test, body, taken_out)
     if isinstance(way, _Recorded):
         # Here it can be caught as in Python.
-        way.errors.raise_chosen(tracer, way.code)
+        way.errors.raise_chosen(way.code)
     elif isinstance(way, list):
         open_list(tracer, way)
         _symbolic(tracer, test, body, taken_out)
@@ -165,7 +165,7 @@ class _Loop:
 
     def __init__(self, tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any]) -> None:
         self.tracer = tracer
-        self.errors = TurnErrors()
+        self.errors = TurnErrors(tracer)
         exit_ = 0
 
         def tested() -> Any:
@@ -190,6 +190,7 @@ class _Loop:
         self.rebuilt: dict[int, Any] = {}
         self.made: dict[int, Place] = {}
         self.turn_made: dict[int, Place] = {}
+        self.is_changing, self.written = False, 0
         # Positions in what is carried that stop gradients at the beginning of some turns.
         self.may_stop: set[tuple[Place, int]] = set()
 
@@ -209,6 +210,7 @@ class _Loop:
         """Trace test and body with the places known so far as loop variables; False if there are more to carry."""
         tracer = self.tracer
         self.errors.forget()
+        self.written = tracer.writes_outside
         known = [(elements, elements.form) for elements in self._lists_of_the_run()]
         inputs = {
             place: carried.inputs_of(tracer, form, self._name(place)) for place, form in self.places.items()}
@@ -222,7 +224,8 @@ class _Loop:
                 test_block, tested = trace_branch(tracer, self.test, heap)
             finally:
                 tracer.in_test -= 1
-            if tested.changes or tested.error is not None or tested.state.pending != tracer.pending:
+            acts = any(operator.kind in ("backward", "walk") for operator in walk_operators(test_block))
+            if acts or tested.changes or tested.error is not None or tested.state.pending != tracer.pending:
                 raise _TestActs
             take_handed_out(tracer, tested.state)
             missing: OnOnePath | None = None
@@ -248,7 +251,7 @@ class _Loop:
             if self.errors.settle() or hold(tracer, outcome.state.pending):
                 self.before = self._heap()
                 return False
-            if self._learn(outcome) or learn_writes(tracer, outcome.state):
+            if self._learn_calls(outcome) or self._learn(outcome) or learn_writes(tracer, outcome.state):
                 return False
             if take_handed_out(tracer, outcome.state):
                 return False
@@ -257,6 +260,16 @@ class _Loop:
             self._emit(inputs, tested.result, test_block, body_block, outcome)
         finally:
             tracer.turn_inputs.pop()
+        return True
+
+    def _learn_calls(self, outcome: Outcome) -> bool:
+        """Note that turns call what may change anything: what the next one reads may be another than before the loop.
+
+        True the first time: what the trace knows was read before the loop then.
+        """
+        if self.is_changing or outcome.state.freshness.epoch == self.tracer.epoch:
+            return False
+        self.is_changing, self.tracer.epoch = True, outcome.state.freshness.epoch
         return True
 
     def _lists_of_the_run(self) -> Iterator[Elements]:
@@ -435,7 +448,7 @@ class _Loop:
                 # Without a turn it is the object from before, which may have other names.
                 tracer.freeze(result)
                 tracer.freeze(sources[0])
-        take_loop_state(tracer, outcome.state)
+        take_loop_state(tracer, outcome.state, tracer.writes_outside > self.written)
 
     def _values(self, place: Place, form: Form, content: Any, value_of: ValueOf) -> list[Value]:
         if isinstance(content, Value):

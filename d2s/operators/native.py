@@ -251,11 +251,8 @@ def divided_in_try(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     if not tracer.decide(right != 0):
         dividend = _type_of(left)(1) if isinstance(left, ObjectVariable) else left
         return function(dividend, _type_of(right)(0))  # raises, with the words for these types
-    attempts, tracer.attempts = tracer.attempts, 0
-    try:
+    with tracer.unguarded():
         return function(left, right)
-    finally:
-        tracer.attempts = attempts
 
 
 def _type_of(number: Any) -> Any:

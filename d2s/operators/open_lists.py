@@ -42,7 +42,9 @@ def open_list(tracer: Tracer, thing: list[Any]) -> None:
 
 def forget_elements(thing: list[Any]) -> None:
     """Take note that others may have put anything into a list of the run."""
-    elements_of(thing).form = ObjectForm(None)
+    elements, anything = elements_of(thing), ObjectForm(None)
+    if elements.form != anything:
+        elements.form = anything
 
 
 def _form_of(tracer: Tracer, part: Any) -> Form:

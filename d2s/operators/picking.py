@@ -46,11 +46,8 @@ def place_in(tracer: Tracer, container: Any, index: Any, use: str = "") -> Objec
     find = key_place if isinstance(container, dict) else list_place
     if tracer.attempts and not tracer.decide(tracer.python_call(is_inside, (find, index, places), kind=bool)):
         raise KeyError(index) if isinstance(container, dict) else IndexError(_out_of_range(places[1]))
-    attempts, tracer.attempts = tracer.attempts, 0
-    try:
+    with tracer.unguarded():
         return tracer.python_call(find, (index, places), kind=int, effect=True)
-    finally:
-        tracer.attempts = attempts
 
 
 def names_in(tracer: Tracer, container: Any) -> Sequence[Any]:

@@ -135,11 +135,12 @@ class _Watched:
 
     def __enter__(self) -> Any:
         entered = self.manager.__enter__()
-        self.tracer.attempts += 1
+        self.attempt = self.tracer.attempt(None)
+        self.attempt.__enter__()
         return entered
 
     def __exit__(self, *details: Any) -> Any:
-        self.tracer.attempts -= 1
+        self.attempt.__exit__(None, None, None)
         return self.manager.__exit__(*details)
 
 

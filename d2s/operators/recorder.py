@@ -10,7 +10,7 @@ from typing import Any
 
 from d2s.core.op import Op
 from d2s.errors import Location, ProgramError, UnsupportedSyntaxError, user_location
-from d2s.operators.attempts import refusal, try_first
+from d2s.operators.attempts import Handlers, refusal, try_first
 from d2s.operators.risks import Errors, errors_of, may_not_fit
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Program, Value
@@ -140,6 +140,8 @@ class PathRecorder(StaticInterpreter):
         How many calls have been recorded that may do anything outside.
     in_test, in_loop, attempts : int
         How many tests of loops, bodies of loops and bodies of `try` are being traced now.
+    handlers : list of Handlers or None
+        Those of the ``try`` statements around, from the outside inwards; None where nothing is known of them.
     calls, risks : int
         How many calls of the user's functions have been traced, and how many operators recorded that may raise.
     misplaced : list of (code, int)
@@ -155,6 +157,7 @@ class PathRecorder(StaticInterpreter):
         self.in_test = 0
         self.in_loop = 0
         self.attempts = 0
+        self.handlers: list[Handlers | None] = []
         self.calls = 0
         self.risks = 0
         self.misplaced: list[tuple[CodeType, tuple[int, ...]]] = []
@@ -227,13 +230,24 @@ class PathRecorder(StaticInterpreter):
             self._paths.pop()
 
     @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """Trace the body of a ``try``."""
+    def attempt(self, handlers: Handlers | None) -> Iterator[None]:
+        """Trace the body of a ``try``, or of another statement that is told of errors: its handlers are not known."""
         self.attempts += 1
+        self.handlers.append(handlers)
         try:
             yield
         finally:
             self.attempts -= 1
+            self.handlers.pop()
+
+    @contextmanager
+    def unguarded(self) -> Iterator[None]:
+        """Record what no handler has to be told of."""
+        attempts, self.attempts = self.attempts, 0
+        try:
+            yield
+        finally:
+            self.attempts = attempts
 
     @contextmanager
     def crossing(self, code: CodeType, lines: tuple[int, ...], is_registration: bool) -> Iterator[None]:
@@ -393,11 +407,8 @@ class PathRecorder(StaticInterpreter):
         """In a ``try``: take care that what an operator raises in the run comes to the handlers."""
         if errors is None or self.path is None:
             raise refusal()
-        attempts, self.attempts = self.attempts, 0
-        try:
+        with self.unguarded():
             try_first(self, kind, op, inputs, attrs, errors)
-        finally:
-            self.attempts = attempts
 
     def emit_into(self, block: Block, operator: Operator) -> Operator:
         """Append an operator to a block around the current one."""

@@ -127,11 +127,15 @@ def take_handed_out(tracer: Tracer, after: TraceState) -> bool:
         known, lambda value: tracer.in_scope(value) and value not in tracer.turn_inputs[-1])
 
 
-def take_loop_state(tracer: Tracer, after: TraceState) -> None:
-    """Take over what a loop body did to the tracer; what each turn would have to carry is refused."""
+def take_loop_state(tracer: Tracer, after: TraceState, writes: bool) -> None:
+    """Take over what a loop body did to the tracer.
+
+    What each turn would have to carry is refused: tensors from outside that it `writes`.  Of those that it has only
+    read again it is known that they may change.
+    """
     now = {id(variable): variable.value for _, variable in tracer.canonical.values()}
     for variable, value in after.canonical:
-        if now.get(id(variable), value) is not value and value in after.tensors:
+        if writes and now.get(id(variable), value) is not value and value in after.tensors:
             raise UnsupportedSyntaxError(
                 "a tensor from outside is written inside a loop whose turns are known only when the Program runs",
                 user_location(), "Write to a local clone in the loop, and to the tensor after it.",

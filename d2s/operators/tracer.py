@@ -72,6 +72,8 @@ class Tracer(ContainerReader):
         # The hooks that the traced code has registered, and what they may have changed in a `backward` inside of it.
         self.hooks: dict[int, Any] = {}
         self.touched: dict[int, Any] = {}
+        # How many writes to tensors from outside have been recorded.
+        self.writes_outside = 0
         # Objects of the run that are Tensors of which it is known what they are: gradients, and multiples of them.
         self.object_specs: dict[Value, TensorSpec] = {}
         # Lists and dicts of which the run may have another one in their place: they must not be changed any more.
@@ -211,6 +213,7 @@ class Tracer(ContainerReader):
         """Write values to a tensor from outside when the Program runs, and let the rest of the trace see them."""
         old = variable.value
         self.effects += 1
+        self.writes_outside += 1
         self.python_call(set_value, (variable, ObjectVariable(self, self.array_of(value))), effect=True)
         written = self.new_value(old.name, value.spec, old.stop_gradient)
         written = self.emit("replace", (old, value), (written,)).outputs[0]

@@ -10,17 +10,23 @@ from d2s.operators.control_flow import bound
 from d2s.operators.libraries import holds_symbols
 from d2s.operators.symbols import is_symbol
 from d2s.operators.tracer import Tracer
+from d2s.static.variable import ObjectVariable
+
+# Where an exception stands for one of the run: that one.
+_ITSELF = None
 
 
 class TurnErrors:
     """The exceptions of one loop, numbered from 1.
 
-    Variables hold the symbols among their arguments and attributes: the loop carries them to its end.
+    Variables hold the symbols among their arguments and attributes, and the exceptions of the run that they stand for:
+    the loop carries them to its end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
         self._errors: list[tuple[BaseException, TracebackType | None]] = []
-        self._cells: dict[tuple[int, int, int | str], CellType] = {}
+        self._cells: dict[tuple[int, int, int | str | None], CellType] = {}
         self._new: list[CellType] = []
 
     def forget(self) -> None:
@@ -35,7 +41,7 @@ class TurnErrors:
         """A turn ends with this exception; its number."""
         self._errors.append((error, error.__traceback__))
         number = len(self._errors)
-        for link, symbols in enumerate(map(_symbols_in, _chain(error))):
+        for link, symbols in enumerate(map(self._symbols_in, _chain(error))):
             for where, part in symbols:
                 cell = self._cells.get((number, link, where))
                 if cell is None:
@@ -51,11 +57,11 @@ class TurnErrors:
             del cell.cell_contents
         return bool(news)
 
-    def raise_chosen(self, tracer: Tracer, code: Any) -> None:
+    def raise_chosen(self, code: Any) -> None:
         """Raise the exception with the number `code`, if any, behind the loop: here it can be caught as in Python."""
         for number, (error, trace) in enumerate(self._errors, 1):
             answer = code == number
-            if tracer.decide(answer) if is_symbol(answer) else answer:
+            if self._tracer.decide(answer) if is_symbol(answer) else answer:
                 self._tell(number, error)
                 # Raised on several paths: from the user's line each time.
                 raise error.with_traceback(trace)
@@ -67,10 +73,18 @@ class TurnErrors:
             if own != number:
                 continue
             told, found = bound("carried", cell.cell_contents), links[link]
-            if isinstance(where, int):
+            if where is _ITSELF:
+                self._tracer.errors_of_run[id(found)] = found, told.value
+            elif isinstance(where, int):
                 found.args = (*found.args[:where], told, *found.args[where + 1 :])
             else:
                 found.__dict__[where] = told
+
+    def _symbols_in(self, error: BaseException) -> list[tuple[int | str | None, Any]]:
+        places: list[tuple[int | str | None, Any]] = [*enumerate(error.args), *error.__dict__.items()]
+        known = self._tracer.errors_of_run.get(id(error))
+        itself = [] if known is None else [(_ITSELF, ObjectVariable(self._tracer, known[1]))]
+        return [*((where, part) for where, part in places if is_symbol(part) or holds_symbols(part)), *itself]
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -84,8 +98,3 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             stack += [found.__context__, found.__cause__]
             stack += found.exceptions if isinstance(found, BaseExceptionGroup) else ()
     yield from seen.values()
-
-
-def _symbols_in(error: BaseException) -> list[tuple[int | str, Any]]:
-    places: list[tuple[int | str, Any]] = [*enumerate(error.args), *error.__dict__.items()]
-    return [(where, part) for where, part in places if is_symbol(part) or holds_symbols(part)]

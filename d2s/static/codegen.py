@@ -6,6 +6,7 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,6 @@ class FunctionWriter:
         self.turn_tensors: dict[Value, int] = {}
         # True if somebody may ask for gradients while the function runs, in the middle of it.
         self.may_be_asked = False
-        self.in_turn = False
         # Saved values by the block of the backward Program that unpacks them.
         self.given: dict[Block, tuple[Value, ...]] = {}
         self.top_saved: tuple[Value, ...] = ()
@@ -214,6 +214,15 @@ class FunctionWriter:
 
     def pack(self, values: Iterable[Value]) -> str:
         return self.expression(tuple(values))
+
+    @contextmanager
+    def unasked(self) -> Iterator[None]:
+        """Write lines that take no note of how far the run has come."""
+        before, self.may_be_asked = self.may_be_asked, False
+        try:
+            yield
+        finally:
+            self.may_be_asked = before
 
     def pack_defined(self, values: Iterable[Value], *first: Any) -> str:
         """A tuple of values, with None for those that are not computed yet."""

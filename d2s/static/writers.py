@@ -59,28 +59,39 @@ def _while(w: FunctionWriter, operator: Operator) -> None:
     test, body = operator.blocks
     record = operator.record
     keep = record in w.records
-    if any(_may_ask(w, inner) for block in operator.blocks for inner in walk_operators(block)):
-        # What the loop makes is not known before it has ended.
+    if any(_may_ask(w, inner) for inner in walk_operators(test)):
+        # A turn is known when its test is.
         _stop_here(w, operator)
+    # How many turns have ended, if somebody may ask for gradients in the middle of one.
+    ended = w.fresh("ended") if keep and any(_stops(w, inner) for inner in walk_operators(body)) else ""
+
+    def note(kept: str) -> None:
+        assert record is not None
+        w.line(f"{w.name(record)}[{ended}:] = [{kept}]" if ended else f"{w.name(record)}.append({kept})")
+
     w.bindings(body.inputs, operator.inputs)
     for inner, outer in zip(test.inputs, body.inputs, strict=True):
         w.names[inner] = w.name(outer)
     if keep:
         assert record is not None
         w.line(f"{w.name(record)} = []")
+    if ended:
+        w.line(f"{ended} = 0")
+        w.open_records.append(lambda: note(w.pack_defined(w.kept_of(body))))
     w.line("while True:", operator)
-    around, w.in_turn = w.in_turn, True
     w.depth += 1
-    w.block(test)
+    with w.unasked():
+        w.block(test)
     w.line(f"if not {w.name(test.outputs[0])}:")
     w.line(f"{INDENT}break")
     w.block(body)
     if keep:
-        assert record is not None
-        w.line(f"{w.name(record)}.append({w.pack(w.kept_of(body))})")
+        note(w.pack(w.kept_of(body)))
+    if ended:
+        w.line(f"{ended} += 1")
+        w.open_records.pop()
     w.bindings(body.inputs, body.outputs)
     w.depth -= 1
-    w.in_turn = around
     w.bindings(operator.outputs, body.inputs)
 
 
@@ -142,10 +153,15 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
 
 def _may_ask(w: FunctionWriter, operator: Operator) -> bool:
     """True for a call of the user's code that is not traced: it may call backward."""
-    if operator.kind != "python" or not operator.effect or not w.may_be_asked or w.in_turn:
+    if operator.kind != "python" or not operator.effect or not w.may_be_asked:
         return False
     function = operator.attrs["call"][0]
     return isinstance(function, Value | MethodType) or (isinstance(function, FunctionType) and not _is_own(function))
+
+
+def _stops(w: FunctionWriter, operator: Operator) -> bool:
+    """True for what may differentiate a part of this run before it has ended."""
+    return operator.kind in ("backward", "walk") or _may_ask(w, operator)
 
 
 def _is_own(function: Any) -> bool:
@@ -213,8 +229,8 @@ def _return(w: FunctionWriter, operator: Operator) -> None:
 
 def _raise(w: FunctionWriter, operator: Operator) -> None:
     error = operator.attrs["error"]
-    shown = w.name(error) if isinstance(error, Value) else w.bind(error, "error")
-    w.line(f"raise_again({shown})", operator)
+    # Of the run, it is made there; of the trace, each run raises another one.
+    w.line(f"raise {w.name(error)}" if isinstance(error, Value) else f"raise_again({w.bind(error, 'error')})", operator)
 
 
 def _plain(pattern: str) -> Callable[[FunctionWriter, Operator], None]:

@@ -333,8 +333,12 @@ class PythonOperators:
         return element in container
 
     @staticmethod
-    def attempt() -> AbstractContextManager[None]:
-        """Around the body of a ``try``: what happens inside may be caught."""
+    def attempt(caught: Thunk | None = None, is_named: bool = False) -> AbstractContextManager[None]:
+        """Around the body of a ``try``: what happens inside may be caught.
+
+        `caught` gives what the handlers catch, one after the other (None: anything); `is_named` is True if one of them
+        gives the exception a name.  Without it, nothing is known of them.
+        """
         return nullcontext()
 
     @staticmethod

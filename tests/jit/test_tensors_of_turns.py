@@ -183,30 +183,53 @@ def test_tensors_of_turns_do_not_keep_their_run_alive():
         gc.enable()
 
 
-def test_a_loop_that_goes_on():
-    """A clear error, and nothing is spoilt by it."""
-    errors = []
+@both_modes
+def test_a_loop_that_goes_on(convert):
+    """Code that is not traced differentiates what the turns so far have made; what it uses up is used up."""
+    seen = []
 
     @d2s.jit.not_to_static
-    def ask(x):
+    def ask(x, retain_graph):
         try:
-            x.sum().backward()
+            x.sum().backward(retain_graph=retain_graph)
         except GradientError as error:
-            errors.append(error.kind)
+            seen.append(error.kind)
+        seen.append(leaf_.grad.item())
 
-    @d2s.to_static
+    @convert
     def f(x, n):
-        ask(x * x)
-        for _ in range(n):
+        ask(x * x, False)
+        for i in range(n):
             x = x * x
-            ask(x)
+            x.register_hook(recorder(seen, "x"))
+            ask(x, i < 2)
         return x.sum()
 
-    y = f(x := leaf(1.5), d2s.to_tensor(2))
-    assert errors == ["G09", "G09"]
-    assert x.grad.item() == 3.0
-    y.backward()
-    assert x.grad.item() == 3.0 + 4 * 1.5**3
+    leaf_ = leaf(1.5)
+    f(leaf_, d2s.to_tensor(2)).backward()
+    assert seen[:3] == [3.0, ("x", [1.0]), 3.0 + 2 * 3]
+    seen.clear()
+    y = f(leaf_, d2s.to_tensor(4))
+    assert seen[-2:] == ["G01", leaf_.grad.item()]
+    with pytest.raises(GradientError):
+        y.backward()
+
+
+def test_a_test_that_differentiates_a_tensor_of_a_turn():
+    @d2s.jit.not_to_static
+    def is_small(x):
+        x.sum().backward(retain_graph=True)
+        return x.item() < 3
+
+    @d2s.to_static
+    def f(x):
+        while is_small(x):
+            x = x * x
+        return x
+
+    with pytest.raises(GradientError) as caught:
+        f(leaf(1.5))
+    assert caught.value.kind == "G09"
 
 
 @both_modes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import d2s
-from d2s.errors import GradientError, UnsupportedSyntaxError
+from d2s.errors import GradientError
 
 LOG = []
 
@@ -140,15 +140,3 @@ def test_what_they_raise():
         with pytest.raises(GradientError) as caught:
             seen(function, 1.0)
         assert caught.value.kind == "G01"
-
-
-def test_in_turns_that_only_the_run_counts_it_is_refused():
-    @d2s.to_static
-    def f(x):
-        while x.sum() < 10:
-            x = x + d2s.grad((x * x).sum(), [x])[0]
-        return x
-
-    with pytest.raises(UnsupportedSyntaxError) as caught:
-        f(d2s.to_tensor([1.0], stop_gradient=False))
-    assert caught.value.kind == "U02"

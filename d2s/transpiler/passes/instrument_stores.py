@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import gast
@@ -205,10 +206,12 @@ class Stores(Rewriter):
 
     def visit_Try(self, node: Node) -> Any:
         self.generic_visit(node)
-        guarded = ["body", *(["orelse"] if node.finalbody and node.orelse else [])]
-        for field in guarded:
+        caught = {"body": node.handlers, **({"orelse": []} if node.finalbody and node.orelse else {})}
+        for field, handlers in caught.items():
             statements = getattr(node, field)
-            item = gast.withitem(context_expr=self.operator("attempt", statements[0]), optional_vars=None)
+            is_known = isinstance(node, gast.Try) and not self.scopes.is_class_body
+            told = self._handled(handlers) if is_known else []
+            item = gast.withitem(context_expr=self.operator("attempt", statements[0], *told), optional_vars=None)
             setattr(node, field, [located(gast.With(items=[item], body=statements, type_comment=None), statements[0])])
         for block in (*(handler.body for handler in node.handlers), node.finalbody):
             if block:
@@ -216,6 +219,14 @@ class Stores(Rewriter):
         return node
 
     visit_TryStar = visit_Try
+
+    def _handled(self, handlers: list[Node]) -> list[Node]:
+        """What is told of the handlers around a body: what they catch, and whether one names what it has caught."""
+        types = [constant(None) if handler.type is None else copy.deepcopy(handler.type) for handler in handlers]
+        if any(isinstance(part, (gast.NamedExpr, gast.Await)) for found in types for part in gast.walk(found)):
+            return []
+        caught = thunk(gast.Tuple(elts=types, ctx=gast.Load()))
+        return [caught, constant(any(handler.name is not None for handler in handlers))]
 
     def visit_With(self, node: Node) -> Any:
         enters = isinstance(node, gast.With)
