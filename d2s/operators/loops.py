@@ -193,6 +193,8 @@ class _Loop:
         self.is_changing, self.written = False, 0
         # Positions in what is carried that stop gradients at the beginning of some turns.
         self.may_stop: set[tuple[Place, int]] = set()
+        # Those that are tensors from outside at the beginning of some turns.
+        self.may_be_outer: set[tuple[Place, int]] = set()
 
     def run(self) -> _Recorded:
         """Record the loop."""
@@ -281,17 +283,20 @@ class _Loop:
             yield from elements_in(form)
 
     def _note_stops(self, inputs: dict[Place, list[Value]]) -> None:
-        """Note which carried values stop gradients in some turns: by what they are before the loop, or after turns."""
+        """Note which carried values are from outside, or stop gradients, in some turns: by what they are before the
+        loop, or after turns."""
         for place, form in self.places.items():
             initial = self._values(place, form, self.before.contents[place[0]], _value_now)
             for position, (value, first) in enumerate(zip(inputs[place], initial, strict=True)):
                 self.tracer.note_chosen(value, (first,))
                 if (place, position) in self.may_stop and not value.stop_gradient:
                     self.tracer.may_stop.add(value)
+                if (place, position) in self.may_be_outer:
+                    self.tracer.may_be_outer.add(value)
 
     def _learn_stops(self, inputs: dict[Place, list[Value]], outcome: Outcome, body: Block) -> bool:
-        """Take note of values that stop gradients after a turn; True if there is a new one."""
-        known = len(self.may_stop)
+        """Take note of values that stop gradients, or are from outside, after a turn; True if there is a new one."""
+        known = len(self.may_stop) + len(self.may_be_outer)
         for place, form in self.places.items():
             changed = outcome.changes.get(place[0])
             if changed is not None:
@@ -300,7 +305,11 @@ class _Loop:
                     stops = now.stop_gradient and not (now.is_constant and now.constant is None)
                     if value.is_tensor and not value.stop_gradient and (stops or now in self.tracer.may_stop):
                         self.may_stop.add((place, position))
-        return len(self.may_stop) > known
+                    if value not in self.tracer.may_be_outer and (
+                        self.tracer.is_outer(now) or now in self.tracer.may_be_outer
+                    ):
+                        self.may_be_outer.add((place, position))
+        return len(self.may_stop) + len(self.may_be_outer) > known
 
     def _name(self, place: Place) -> str:
         node, where = self.before.nodes[place[0]], place[1]

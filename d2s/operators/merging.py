@@ -114,7 +114,8 @@ class _Merger:
             else:
                 merged = self.value(value, other, variable.name)
                 canonical.append((variable, merged))
-                tensors[merged] = tensors[value]
+                if value in tensors:
+                    tensors[merged] = tensors[value]
         known = {id(variable) for variable, _ in canonical}
         canonical += [pair for pair in second.canonical if id(pair[0]) not in known]
         # What an object of the Program was filled with last, where both paths agree on it.

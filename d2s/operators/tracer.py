@@ -18,7 +18,7 @@ from d2s.core.op import Op
 from d2s.core.spec import Dim, TensorSpec, is_floating, spec_of
 from d2s.errors import ShapeError, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import policy, views
-from d2s.operators.choices import joined_spec, may_be
+from d2s.operators.choices import joined_spec, may_be, may_replace
 from d2s.operators.closures import Lowering
 from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
@@ -172,6 +172,8 @@ class Tracer(ContainerReader):
         is_leaf = defined is not None and defined[0].kind == "leaf"
         if not self.may_have_left(old) and not is_leaf:
             return
+        if old in self.may_be_outer and (defined is None or defined[0].kind == "while"):
+            self._check_shares_nothing(old)
         points = self.hook_point(old), self.hook_point(new)
         tensor = self.new_value(f"{new.name}@TENSOR", None)
         self.emit("rewrite", (new, *points), (tensor,), {"data_only": data_only}, effect=True)
@@ -221,14 +223,27 @@ class Tracer(ContainerReader):
         self.program.same_edge[written] = self.captured[id(tensor)][1]
         self._materialised[written] = self.hook_points[written] = self.materialise(old)
         self.rebind(variable, written)
+        if self._shares(tensor):
+            # Other tensors from outside may show what was written.
+            self.tensors_may_change()
+            self._read_at[id(tensor)] = self.epoch
+
+    def _shares(self, tensor: Any) -> bool:
+        """True if other tensors from outside may show the values of this one."""
         shares = tensor._sharing is not None
         self.guards.add(Guard(
             self.sources[self.captured[id(tensor)][1]], "{v}._sharing is " + ("not None" if shares else "None"), (),
             "with views" if shares else "without views", is_live=True))
-        if shares:
-            # Other tensors from outside may show what was written.
-            self.tensors_may_change()
-            self._read_at[id(tensor)] = self.epoch
+        return shares
+
+    def _check_shares_nothing(self, value: Value) -> None:
+        """Refuse a write to what turns carry if it may be a tensor from outside that others share values with."""
+        for tensor, outer in tuple(self.captured.values()):
+            if may_replace(outer, value) and self._shares(tensor):
+                raise UnsupportedSyntaxError(
+                    "a tensor from outside that has views, or is one, is written inside a loop whose turns are known "
+                    "only when the Program runs", user_location(), "Write to a local clone in the loop, and to the "
+                    "tensor after it.", kind="U08")
 
     def set_stop_gradient(self, variable: Variable, flag: bool) -> None:
         old = variable.value
@@ -264,7 +279,7 @@ class Tracer(ContainerReader):
     def may_have_left(self, value: Value) -> bool:
         """True if the run may have made a Tensor object of `value`, or of what it is in the run."""
         # Of what comes from a branch, an earlier turn or a container it is not known which value it was.
-        return value in self.left or (bool(self.left) and (
+        return value in self.left or value in self.may_be_outer or (bool(self.left) and (
             self.is_merged(value) or value in self.taken_values or any(value in inputs for inputs in self.turn_inputs)))
 
     def set_flag(self, variable: Variable, tensor: Any, flag: bool) -> None:

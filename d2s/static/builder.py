@@ -48,6 +48,7 @@ class StaticInterpreter(HookPoints):
         self.names = Names()
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.may_stop: set[Value] = set()
+        self.may_be_outer: set[Value] = set()
         self.definitions: dict[Value, tuple[Operator, Block]] = {}
         self._blocks: list[Block] = [program.block]
         self._materialised: dict[Value, Value] = {}

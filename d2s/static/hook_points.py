@@ -20,6 +20,8 @@ class HookPoints:
         The object that holds the hooks of a value in a run, for the values that have one.
     may_stop : set of Value
         Values that require gradients in some runs and stop them in others, as control flow chooses.
+    may_be_outer : set of Value
+        Values that are tensors from outside in some runs.
     """
 
     program: Program
@@ -27,6 +29,7 @@ class HookPoints:
     captured: dict[int, tuple[Any, Value]]
     hook_points: dict[Value, Value]
     may_stop: set[Value]
+    may_be_outer: set[Value]
     turn_inputs: Any
     _materialised: dict[Value, Value]
 
@@ -108,7 +111,10 @@ class HookPoints:
             if not source.stop_gradient and definition.op.differentiates(index)))
 
     def note_chosen(self, chosen: Value, sources: Iterable[Value]) -> None:
-        """Note that control flow chooses among `sources`: it may stop gradients if one of them does."""
+        """Note that control flow chooses among `sources`: it may be from outside, or stop gradients, if one may."""
+        sources = tuple(sources)
+        if any(self.is_outer(source) or source in self.may_be_outer for source in sources):
+            self.may_be_outer.add(chosen)
         if not chosen.stop_gradient and any(
             source in self.may_stop or (source.stop_gradient and not (source.is_constant and source.constant is None))
             for source in sources

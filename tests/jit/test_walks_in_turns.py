@@ -203,26 +203,3 @@ def test_the_numbers_are_right(convert):
     second = ((1.5**2 + 1) ** 2 + 1) * 2 * 0.5
     assert y.tolist() == [(0.25 + step + second) * 1.5]
     assert LOG == [("y", [1.5]), ("y", [1.5]), ("y", [1.5**2 + 1])]
-
-
-@both_modes
-def test_outer_tensors_are_read_again_in_each_turn(convert):
-    """Calls before and in the loop may change them."""
-    w = d2s.to_tensor([1.0])
-
-    @d2s.jit.not_to_static
-    def bump():
-        w.add_(d2s.ones([1]))
-
-    @convert
-    def f(x, n):
-        bump()
-        y = x * w
-        while n > 0:
-            y = y * w
-            bump()
-            n = n - 1
-        return y * w
-
-    assert f(d2s.to_tensor([1.0]), d2s.to_tensor(3)).tolist() == [2.0 * 2 * 3 * 4 * 5]
-    assert w.tolist() == [5.0]
