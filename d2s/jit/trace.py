@@ -10,7 +10,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from d2s.core.interpreter import GradModeBlock, state, use_interpreter
-from d2s.errors import Location, ProgramError, UnsupportedSyntaxError, user_location
+from d2s.errors import Location, UnsupportedSyntaxError, user_location
 from d2s.operators import conversion
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
@@ -81,7 +81,6 @@ def record(
     merging: dict[Location | None, bool] = {}
     followed: set[Location | None] = set()
     of_any_kind: dict[Location | None, frozenset[str]] = {}
-    line: Location | None = None
     while True:
         tracer = Tracer(Program(name), numbers, sizes)
         tracer.merging, tracer.of_any_kind = merging, of_any_kind
@@ -99,16 +98,7 @@ def record(
             continue
         except FollowBoth as found:
             followed.add(found.place)
-            line = found.line
             continue
-        except ProgramError as error:
-            if not followed:
-                raise
-            # The paths could not be kept apart.
-            raise UnsupportedSyntaxError(
-                "an in-place write to a tensor that branches have chosen cannot become a graph", line,
-                "Write to a clone of it.", kind="U12",
-            ) from error
         except Exception:
             if not tracer.misplaced:
                 raise

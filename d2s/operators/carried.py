@@ -9,6 +9,7 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, TensorSpec
+from d2s.operators.choices import note_carried
 from d2s.operators.equality import is_plain, same_plain_value
 from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list
 from d2s.operators.outcomes import CannotMerge, Grown
@@ -300,6 +301,7 @@ def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value], *sources: Any) 
     """What user code sees for the Values of a form; it may be one of `sources`."""
     if isinstance(form, TensorForm):
         made = Variable(tracer, next(values))
+        note_carried(made)
         note_chosen(made, (symbol_of(tracer, source) for source in sources if isinstance(source, TensorBase)))
         return made
     if isinstance(form, ObjectForm):

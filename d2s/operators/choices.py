@@ -15,6 +15,7 @@ from d2s.static.variable import Variable
 
 _LINKS = "_d2s_chosen"
 _VIEWS = "_d2s_chosen_views"
+_CARRIED = "_d2s_carried"
 
 
 def note(chosen: Variable, sources: Iterable[Variable], views: Iterable[Variable] = ()) -> None:
@@ -32,6 +33,16 @@ def note(chosen: Variable, sources: Iterable[Variable], views: Iterable[Variable
             chosen.__dict__.setdefault(_VIEWS, {})[id(view)] = view
     for view in views:
         chosen.__dict__.setdefault(_VIEWS, {})[id(view)] = view
+
+
+def note_carried(chosen: Variable) -> None:
+    """Note that turns of a loop choose `chosen`: what it is now, it may have become in an earlier turn."""
+    chosen.__dict__[_CARRIED] = True
+
+
+def is_carried(variable: Variable) -> bool:
+    """True if turns of a loop have chosen what it is."""
+    return _CARRIED in variable.__dict__
 
 
 def may_be(variable: Variable) -> list[Variable]:
@@ -75,4 +86,4 @@ def may_replace(first: Value, second: Value) -> bool:
         for a, b in zip(first.spec.shape, second.spec.shape, strict=True))
 
 
-__all__ = ["joined_spec", "may_be", "may_replace", "note", "views_of"]
+__all__ = ["is_carried", "joined_spec", "may_be", "may_replace", "note", "note_carried", "views_of"]

@@ -182,9 +182,9 @@ def _items_on_trial(tracer: Tracer, iterator: Iterator[Any], place: Location | N
         except StopIteration:
             item = _END
         except Exception:
-            raise FollowBoth(place, place) from None
+            raise FollowBoth(place) from None
         if watches_its_end(iterator) or before.changes() or acts != (tracer.effects, tracer.risks):
-            raise FollowBoth(place, place)
+            raise FollowBoth(place)
         if item is _END:
             return
         yield item

@@ -14,7 +14,8 @@ from typing import Any
 from d2s.core.interpreter import state
 from d2s.errors import Location, UnsupportedSyntaxError, user_location
 from d2s.operators import carried
-from d2s.operators.carried import Form, OpenForm, ValueOf, elements_in
+from d2s.operators.carried import Form, OpenForm, TensorForm, ValueOf, elements_in
+from d2s.operators.choices import note_carried
 from d2s.operators.control_flow import Mark, and_, not_
 from d2s.operators.heap import Heap, part_of, write
 from d2s.operators.held import hold, learn_writes
@@ -27,8 +28,9 @@ from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.trace_state import go_back, state_of, take_handed_out, take_loop_state
 from d2s.operators.tracer import Tracer
 from d2s.operators.turn_errors import TurnErrors
-from d2s.operators.views import note_chosen, sharing_of
-from d2s.static.program import Block, Value, map_values, walk_operators
+from d2s.operators.views import is_view, note_all_sources, note_chosen, sharing_of
+from d2s.static.program import Block, Value, rename_reads, walk_operators
+from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable
 
 MAX_ATTEMPTS = 12
@@ -187,6 +189,8 @@ class _Loop:
         # What turns leave in a place, other than what they make: tensors from before, by identity, and what other
         # places held.
         self.handed_on: dict[Place, dict[Any, Variable | None]] = {}
+        # Tensors that turns leave, and that are no views.
+        self.made_anew: dict[Place, Variable] = {}
         self.rebuilt: dict[int, Any] = {}
         self.made: dict[int, Place] = {}
         self.turn_made: dict[int, Place] = {}
@@ -201,7 +205,7 @@ class _Loop:
         for _ in range(MAX_ATTEMPTS):
             if self._attempt():
                 # Whoever else holds what was carried is found by references: keep none.
-                del self.before, self.rebuilt, self.held, self.handed_on
+                del self.before, self.rebuilt, self.held, self.handed_on, self.made_anew
                 return _Recorded(self.errors, self.code())
         raise UnsupportedSyntaxError("what this loop carries does not settle", user_location(), kind="U21")
 
@@ -214,8 +218,7 @@ class _Loop:
         self.errors.forget()
         self.written = tracer.writes_outside
         known = [(elements, elements.form) for elements in self._lists_of_the_run()]
-        inputs = {
-            place: carried.inputs_of(tracer, form, self._name(place)) for place, form in self.places.items()}
+        inputs = {place: carried.inputs_of(tracer, form, self._name(place)) for place, form in self.places.items()}
         tracer.turn_inputs.append({value for values in inputs.values() for value in values})
         self._note_stops(inputs)
         try:
@@ -253,11 +256,10 @@ class _Loop:
             if self.errors.settle() or hold(tracer, outcome.state.pending):
                 self.before = self._heap()
                 return False
-            if self._learn_calls(outcome) or self._learn(outcome) or learn_writes(tracer, outcome.state):
-                return False
-            if take_handed_out(tracer, outcome.state):
-                return False
-            if self._learn_stops(inputs, outcome, body_block):
+            if (
+                self._learn_calls(outcome) or self._learn(outcome) or learn_writes(tracer, outcome.state)
+                or take_handed_out(tracer, outcome.state) or self._learn_stops(inputs, outcome, body_block)
+            ):
                 return False
             self._emit(inputs, tested.result, test_block, body_block, outcome)
         finally:
@@ -265,10 +267,7 @@ class _Loop:
         return True
 
     def _learn_calls(self, outcome: Outcome) -> bool:
-        """Note that turns call what may change anything: what the next one reads may be another than before the loop.
-
-        True the first time: what the trace knows was read before the loop then.
-        """
+        """Note that turns call what may change anything; True the first time: the next turn has to read it again."""
         if self.is_changing or outcome.state.freshness.epoch == self.tracer.epoch:
             return False
         self.is_changing, self.tracer.epoch = True, outcome.state.freshness.epoch
@@ -283,8 +282,7 @@ class _Loop:
             yield from elements_in(form)
 
     def _note_stops(self, inputs: dict[Place, list[Value]]) -> None:
-        """Note which carried values are from outside, or stop gradients, in some turns: by what they are before the
-        loop, or after turns."""
+        """Note which carried values are from outside, or stop gradients, before the loop or after turns."""
         for place, form in self.places.items():
             initial = self._values(place, form, self.before.contents[place[0]], _value_now)
             for position, (value, first) in enumerate(zip(inputs[place], initial, strict=True)):
@@ -326,7 +324,7 @@ class _Loop:
             if isinstance(node, Variable):
                 node.value = next(values[place])
                 continue
-            thing = carried.rebuilt(self.tracer, form, values[place], self._held_before(place))
+            thing = self._begun_with(place, form, values[place])
             if isinstance(thing, list | dict):
                 self.rebuilt[id(thing)] = thing
             held[place] = list(_tensors_in(thing))
@@ -335,10 +333,27 @@ class _Loop:
         # A write in a turn may be one to whatever an earlier turn has put there.
         self.held = held
         for place, variables in held.items():
-            for source in self._sources(place):
+            for source in () if any(map(is_view, variables)) else self._sources(place):
                 others = [source] if isinstance(source, Variable) else held.get(source, ())
                 for variable in variables:
                     note_chosen(variable, others)
+
+    def _begun_with(self, place: Place, form: Form, values: Iterator[Value]) -> Any:
+        """What user code sees of a place at the beginning of a turn."""
+        first = self._held_before(place)
+        found = [*([] if first is MISSING else [first]), *self._sources(place)]
+        is_known = place not in self.made_anew and all(isinstance(source, Variable) for source in found)
+        return self._rebuilt(form, values, [first], found if is_known else [])
+
+    def _rebuilt(self, form: Form, values: Iterator[Value], sources: list[Any], whole: list[Any]) -> Any:
+        """What user code sees of a form, one of `sources`; if it is a tensor, one of `whole`, where that is known."""
+        tensors = [source for source in whole if isinstance(source, Variable)]
+        if not tensors or not isinstance(form, TensorForm):
+            return carried.rebuilt(self.tracer, form, values, *sources)
+        made = Variable(self.tracer, next(values))
+        note_carried(made)
+        note_all_sources(made, tensors)
+        return made
 
     def _sources(self, place: Place) -> Iterator[Variable | Place]:
         """What a place may hold at the beginning of a turn, other than what it held at first."""
@@ -381,7 +396,7 @@ class _Loop:
     def _note_handed_on(self, place: Place, now: Any) -> bool:
         """Take note of tensors that a turn has not made itself; True if that is news."""
         known = self.handed_on.setdefault(place, {})
-        before = len(known)
+        before, news = len(known), False
         for variable in _tensors_in(now):
             source = self.made.get(id(variable))
             if source is not None:
@@ -394,10 +409,13 @@ class _Loop:
                     # In the next turn they are one tensor.
                     known[other] = None
                     self.handed_on.setdefault(other, {})[place] = None
-                if sharing_of(variable) is not None:
+                if sharing_of(variable) is None:
+                    news |= place not in self.made_anew
+                    self.made_anew[place] = variable
+                else:
                     # Or to what it is a view of, or to its views.
                     known[("sharing", place)] = variable
-        return len(known) > before
+        return news or len(known) > before
 
     def _form(self, node: Any, thing: Any, value_of: ValueOf) -> Form:
         if isinstance(node, Variable):
@@ -424,7 +442,7 @@ class _Loop:
                 following += self._following(place, form, changed[1], outcome, body_block)
             flat += inputs[place]
         renamed = {value: tracer.new_value(value.name, value.spec, value.stop_gradient, value.kind) for value in flat}
-        _rename_reads(test_block, renamed)
+        rename_reads(test_block, renamed)
         test_block.inputs = tuple(renamed.values())
         test_block.outputs = (self._tested(answer, test_block, renamed),)
         body_block.inputs, body_block.outputs = tuple(flat), tuple(following)
@@ -452,7 +470,7 @@ class _Loop:
                 sources = [self._held_before(place)]
                 if changed is not None:
                     sources.append(part_of(node, changed[1], place[1]))
-                result = carried.rebuilt(tracer, form, values, *sources)
+                result = self._rebuilt(form, values, sources, sources)
                 write(node, place[1], result)
                 # Without a turn it is the object from before, which may have other names.
                 tracer.freeze(result)
@@ -495,16 +513,3 @@ def _tensors_in(thing: Any) -> Iterator[Variable]:
 
 def _value_now(variable: Variable) -> Value:
     return variable.value
-
-
-def _rename_reads(block: Block, names: dict[Value, Value]) -> None:
-    """Let the operators of `block`, also nested ones, read other Values."""
-
-    def change(value: Value) -> Value:
-        return names.get(value, value)
-
-    for found in walk_operators(block):
-        found.inputs = tuple(map(change, found.inputs))
-        found.attrs = {name: map_values(value, change) for name, value in found.attrs.items()}
-        for inner in found.blocks:
-            inner.outputs = tuple(map(change, inner.outputs))

@@ -16,7 +16,7 @@ from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, 
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.trace_state import TraceState
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import note_chosen, sharing_of
+from d2s.operators.views import note_all_sources, note_chosen, sharing_of
 from d2s.static.program import Block, Operator, Value
 from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable
@@ -172,7 +172,7 @@ class _Merger:
             if choices.joined_spec(first, second) is None:
                 raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other", what)
             merged = Variable(self.tracer, self.value(first, second, first.name))
-            note_chosen(merged, (self.variable(a), self.variable(b)))
+            note_all_sources(merged, [self.variable(a), self.variable(b)])
             return self._holder(merged)
         if isinstance(a, TensorBase) or isinstance(b, TensorBase):
             return self._truth_of_tensor(a, b, what)
@@ -302,7 +302,7 @@ class _Merger:
             self.tracer.note_chosen(out, (value,))
             self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
             merged = Variable(self.tracer, out)
-            note_chosen(merged, (self.variable(present),))
+            note_all_sources(merged, [self.variable(present)])
             return self._holder(merged)
         if is_open(present) and self.tracer.in_loop:
             nothing, value = self.tracer.constant(MISSING), self.tracer.lowering.list_of_run(present)

@@ -121,14 +121,11 @@ class FollowBoth(BaseException):
     ----------
     place : Location or None
         The branch, or the loop.
-    line : Location or None
-        What needs to know which path it is on.
     """
 
-    def __init__(self, place: Location | None, line: Location | None) -> None:
+    def __init__(self, place: Location | None) -> None:
         super().__init__(place)
         self.place = place
-        self.line = line
 
 
 class PathRecorder(StaticInterpreter):
@@ -374,7 +371,7 @@ class PathRecorder(StaticInterpreter):
                 continue
             operator = definition[0]
             if operator.kind == "cond" and operator.location is not None and operator.location not in self.followed:
-                raise FollowBoth(operator.location, user_location())
+                raise FollowBoth(operator.location)
             if operator.kind in _OF_ONE_TENSOR:
                 found = (*operator.inputs, *(given for block in operator.blocks for given in block.outputs))
                 stack += [given for given in found if given not in seen]

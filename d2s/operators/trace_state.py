@@ -130,8 +130,8 @@ def take_handed_out(tracer: Tracer, after: TraceState) -> bool:
 def take_loop_state(tracer: Tracer, after: TraceState, writes: bool) -> None:
     """Take over what a loop body did to the tracer.
 
-    What each turn would have to carry is refused: tensors from outside that it `writes`.  Of those that it has only
-    read again it is known that they may change.
+    What each turn would have to carry is refused: tensors from outside that it `writes`, or may have written by code
+    that is not traced.  Others it has only read again, behind a walk.
     """
     now = {id(variable): variable.value for _, variable in tracer.canonical.values()}
     for variable, value in after.canonical:

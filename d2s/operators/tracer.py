@@ -72,7 +72,7 @@ class Tracer(ContainerReader):
         # The hooks that the traced code has registered, and what they may have changed in a `backward` inside of it.
         self.hooks: dict[int, Any] = {}
         self.touched: dict[int, Any] = {}
-        # How many writes to tensors from outside have been recorded.
+        # How many writes to tensors from outside have been recorded, and calls that may write to any.
         self.writes_outside = 0
         # Objects of the run that are Tensors of which it is known what they are: gradients, and multiples of them.
         self.object_specs: dict[Value, TensorSpec] = {}
@@ -301,6 +301,7 @@ class Tracer(ContainerReader):
 
     def anything_may_change(self) -> None:
         super().anything_may_change()
+        self.writes_outside += 1
         self.layer_hooks.doubt()
 
     # --- calls ---------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.errors import GradientError, LeafError, UnsupportedSyntaxError, user_location
-from d2s.operators.choices import may_be, may_replace, note, views_of
+from d2s.operators.choices import is_carried, may_be, may_replace, note, views_of
 from d2s.ops.indexing import with_item
 from d2s.ops.sharing import REARRANGING, VIEW_OPS
 from d2s.static.program import Value
@@ -37,6 +37,12 @@ class View:
     attrs: dict[str, Any]
     index: int | None
     recorded: bool
+
+    def is_same(self, other: View) -> bool:
+        """True if both show the same part of one tensor."""
+        return (
+            self.parent is other.parent and self.op is other.op and self.recorded is other.recorded
+            and self.index == other.index and _are_alike((self.rest, self.attrs), (other.rest, other.attrs)))
 
     def of_parent(self, tracer: Tracer) -> Variable:
         """The view as an op on what its parent is now."""
@@ -67,11 +73,27 @@ class View:
         return result
 
 
+def _are_alike(first: Any, second: Any) -> bool:
+    """True if two arguments of view ops are known to be equal."""
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, tuple | list):
+        return len(first) == len(second) and all(map(_are_alike, first, second))
+    if isinstance(first, dict):
+        return list(first) == list(second) and all(_are_alike(first[key], second[key]) for key in first)
+    if isinstance(first, slice):
+        return _are_alike((first.start, first.stop, first.step), (second.start, second.stop, second.step))
+    return isinstance(first, int | str) and first == second
+
+
 @dataclass
 class Sharing:
-    """With whom a Variable shares values: what it is a view of, its views, and tensors detached from it."""
+    """With whom a Variable shares values: what it is a view of, or detached from, its views, and tensors detached."""
 
     view: View | None = None
+    source: Variable | None = None
     views: list[weakref.ref[Variable]] = field(default_factory=list)
     detached: list[weakref.ref[Variable]] = field(default_factory=list)
 
@@ -98,6 +120,26 @@ def note_chosen(chosen: Variable, sources: Iterable[Variable]) -> None:
         note(chosen, (source, *relatives(source)), [source] if is_view(source) else ())
 
 
+def note_all_sources(chosen: Variable, sources: list[Variable]) -> None:
+    """The same where there are no others: `chosen` may be one view, whichever of them it is."""
+    view = _one_view(sources)
+    if view is None:
+        note_chosen(chosen, sources)
+    else:
+        _ensure(chosen).view = view
+        _ensure(view.parent).views.append(weakref.ref(chosen))
+
+
+def _one_view(sources: list[Variable]) -> View | None:
+    """What all of `sources` are, if it is one and the same view of a tensor that there is here."""
+    views = [shared.view if (shared := sharing_of(source)) is not None else None for source in sources]
+    first = views[0] if views else None
+    if first is None or not all(view is not None and view.is_same(first) for view in views):
+        return None
+    tracer: Any = first.parent.interpreter
+    return first if is_here(tracer, first.parent) else None
+
+
 def is_view(variable: Variable) -> bool:
     """True if a write to `variable` is one to a tensor that it is taken of."""
     shared = sharing_of(variable)
@@ -115,6 +157,8 @@ def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any, trac
     if op.name == "detach":
         _ensure(parent).detached.append(weakref.ref(result))
         _ensure(result).detached.append(weakref.ref(parent))
+        # A view that nobody else holds is still where writes go through.
+        _ensure(result).source = parent
         return
     recorded = state.grad_enabled or parent.stop_gradient
     parts = list(enumerate(result)) if isinstance(result, tuple) else [(None, result)]
@@ -209,13 +253,13 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
     while (shared := sharing_of(variable)) is not None and shared.view is not None:
         value = shared.view.into_parent(tracer, value)
         variable = shared.view.parent
-    _check_not_detached(tracer, shared)
     before = {id(member): (member, member.value) for member in _family(tracer, variable)}
     tracer.check_writable(member for member, _ in before.values())
     others = {
         id(other): other for member, _ in before.values() for other in may_be(member)
         if id(other) not in before and is_here(tracer, other)}
     for member, _ in before.values():
+        _check_not_detached(tracer, sharing_of(member))
         _check_no_hidden_view(tracer, member)
     for other in others.values():
         _check_can_follow(tracer, other, before.values())
@@ -266,7 +310,8 @@ def _check_can_follow(tracer: Tracer, variable: Variable, written: Iterable[tupl
     """Refuse a write to `written` that may be one to `variable`, if that is a tensor from outside."""
     _check_no_hidden_view(tracer, variable)
     root = _root_of(variable)
-    _check_not_detached(tracer, sharing_of(root))
+    for member in _family(tracer, root):
+        _check_not_detached(tracer, sharing_of(member))
     if root.value in tracer.tensors or tracer.is_outer(root.value) or tracer.is_leaf(root.value):
         for _, value in written:
             tracer.take_apart(value)
@@ -280,7 +325,7 @@ def _check_can_follow(tracer: Tracer, variable: Variable, written: Iterable[tupl
 def _check_no_hidden_view(tracer: Tracer, variable: Variable) -> None:
     """Refuse a write to what may be a view that a branch or an earlier turn has made: nobody can name its tensor."""
     for view in views_of(variable):
-        if not is_here(tracer, view):
+        if is_carried(variable) or not is_here(tracer, view):
             tracer.take_apart(variable.value)
             raise UnsupportedSyntaxError(
                 "an in-place write to what may be a view that a branch or an earlier turn of a loop has made cannot "
@@ -361,6 +406,7 @@ __all__ = [
     "is_view",
     "leave",
     "link",
+    "note_all_sources",
     "note_chosen",
     "relatives",
     "replaced",

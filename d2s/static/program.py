@@ -221,6 +221,19 @@ def walk_operators(block: Block) -> Iterator[Operator]:
             yield from walk_operators(inner)
 
 
+def rename_reads(block: Block, names: dict[Value, Value]) -> None:
+    """Let the operators of `block`, also nested ones, read other Values."""
+
+    def change(value: Value) -> Value:
+        return names.get(value, value)
+
+    for found in walk_operators(block):
+        found.inputs = tuple(map(change, found.inputs))
+        found.attrs = {name: map_values(value, change) for name, value in found.attrs.items()}
+        for inner in found.blocks:
+            inner.outputs = tuple(map(change, inner.outputs))
+
+
 def all_values(program: Program) -> Iterator[Value]:
     """Every value that is defined in a Program."""
     yield from program.inputs

@@ -1032,3 +1032,15 @@ def file_written_inside(stage):
             stage(lambda: d2s.load(path)["z"])
     finally:
         shutil.rmtree(folder)
+
+
+@footgun
+def backward_in_a_tensor_loop(stage):
+    weight = x()
+
+    def f(z, n):
+        for _ in range(n):
+            (z * weight).sum().backward()
+        return z
+
+    stage(stage.static(f), x(), d2s.to_tensor(2))

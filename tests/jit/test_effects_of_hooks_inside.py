@@ -150,20 +150,6 @@ def test_a_dict_that_is_only_given_back():
     assert d2s.to_static(f)(leaf(3.0))["g"].item() == 6.0
 
 
-def test_backward_in_a_try_is_refused():
-    @d2s.to_static
-    def f(x):
-        x.register_hook(lambda g: {}[0])
-        try:
-            (x * x).sum().backward()
-        except KeyError:
-            return x * 2
-        return x
-
-    with pytest.raises(UnsupportedSyntaxError, match="may raise when the Program runs"):
-        f(leaf(1.0))
-
-
 @both_modes
 @pytest.mark.parametrize("in_between", [False, True])
 def test_a_hook_that_writes_to_what_a_later_rule_reads(convert, in_between):

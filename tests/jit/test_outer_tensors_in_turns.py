@@ -107,17 +107,38 @@ def test_views_are_refused():
 
 
 @both_modes
-def test_they_are_read_again_in_each_turn(convert):
-    """Calls before and in the loop may change them."""
+def test_behind_a_walk_they_are_read_again(convert):
+    """Its hooks may have changed them."""
+    w = leaf(2.0)
+
+    @convert
+    def f(x, n):
+        y = x * w
+        while n > 0:
+            y.register_hook(lambda g: g + 1)
+            y.sum().backward(retain_graph=True)
+            y = y * w
+            n = n - 1
+        return y * w
+
+    x = leaf(1.5)
+    f(x, d2s.to_tensor(2)).sum().backward()
+    assert x.grad.tolist() == [4.0 + 10.0 + 22.0]
+
+
+@pytest.mark.parametrize("calls_before", [False, True])
+def test_calls_that_may_write_to_them_are_refused(calls_before):
+    """Behind the first turn they may be others, also if they may have been others before."""
     w = one()
 
     @d2s.jit.not_to_static
     def bump():
         w.add_(one())
 
-    @convert
+    @d2s.to_static
     def f(x, n):
-        bump()
+        if calls_before:
+            bump()
         y = x * w
         while n > 0:
             y = y * w
@@ -125,5 +146,7 @@ def test_they_are_read_again_in_each_turn(convert):
             n = n - 1
         return y * w
 
-    assert f(one(), d2s.to_tensor(3)).tolist() == [2.0 * 2 * 3 * 4 * 5]
-    assert w.tolist() == [5.0]
+    with pytest.raises(UnsupportedSyntaxError) as caught:
+        f(one(), d2s.to_tensor(3))
+    assert caught.value.kind == "U08"
+    assert w.tolist() == [1.0]

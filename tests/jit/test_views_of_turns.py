@@ -1,0 +1,168 @@
+"""Writes in place to views that turns of a loop or branches have taken, where all of them are one view."""
+
+from __future__ import annotations
+
+import pytest
+
+import d2s
+from d2s.errors import UnsupportedSyntaxError
+from tests.jit.both import leaf, recorder
+
+LOG: list = []
+
+
+def taken_in_each_turn(x, c, n):
+    y = x * 2
+    for _ in range(n + 1):
+        part = y[0:1]
+        part.register_hook(recorder(LOG, "part"))
+    part.multiply_(x[1:2])
+    return y * y
+
+
+def taken_before_and_in_turns(x, c, n):
+    y = x * 2
+    part = y[0:1]
+    for _ in range(n):
+        part.add_(x[1:2])
+        part = y[0:1]
+        y.register_hook(recorder(LOG, "y"))
+    part.multiply_(x[1:2])
+    y.register_hook(recorder(LOG, "y at last"))
+    return y * y
+
+
+def written_in_the_turn_that_takes_it(x, c, n):
+    y = x * x
+    while n > 0:
+        part = y[1:3]
+        part.multiply_(x[0:2])
+        y = y + x
+        n = n - 1
+    return y
+
+
+def taken_in_branches(x, c, n):
+    y = x * 2
+    if c > 0:
+        part = y[0:2]
+        part.register_hook(recorder(LOG, "part"))
+    else:
+        y.multiply_(x)
+        part = y[0:2]
+    part.multiply_(x[1:3])
+    return y * part.sum()
+
+
+def parts_of_parts(x, c, n):
+    y = x * 2
+    for _ in range(n + 1):
+        part = y.reshape([1, 3])
+        inner = part[:, 1:]
+        y.register_hook(recorder(LOG, "y"))
+    inner.add_(x[0:2])
+    part.multiply_(x)
+    return y * y
+
+
+def swapped_for_a_new_tensor(x, c, n):
+    y = x * 2
+    part = y[0:2]
+    for _ in range(n):
+        part.add_(x[1:3])
+        part = part * 3
+    return y * part.sum()
+
+
+def another_part_each_time(x, c, n):
+    y = x * 2
+    part = y[0:2]
+    while n > 0:
+        part = y[1:3]
+        n = n - 1
+    part.add_(x[1:3])
+    return y * y
+
+
+def of_another_tensor_each_time(x, c, n):
+    y = x * 2
+    part = y[0:2]
+    while n > 0:
+        y = y * x
+        part = y[0:2]
+        n = n - 1
+    part.add_(x[1:3])
+    return y * y
+
+
+def swapped_for_another(x, c, n):
+    y = x * 2
+    part, other = y[0:2], y[1:3]
+    for _ in range(n):
+        part.add_(x[1:3])
+        part, other = other, part
+    part.add_(x[0:2])
+    return y * part.sum() + other.sum()
+
+
+def in_a_list(x, c, n):
+    y = x * 2
+    parts = [y[0:2], y[1:3]]
+    for _ in range(n):
+        parts[0].add_(x[1:3])
+        parts = [parts[1], parts[0]]
+    parts[0].add_(x[0:2])
+    return y * parts[1].sum()
+
+
+def detached_from_a_view(x, c, n):
+    y = x * 2
+    part = y[0:2].detach()
+    part.add_(x[1:3].detach())
+    return y * part.sum()
+
+
+def written_behind_a_detached_view(x, c, n):
+    y = x * 2
+    shown = y.reshape([3, 1]).detach().reshape([3])
+    y.add_(x)
+    return y * shown.sum()
+
+
+WORKS = [
+    taken_in_each_turn, taken_before_and_in_turns, written_in_the_turn_that_takes_it, taken_in_branches]
+REFUSED = [
+    parts_of_parts, another_part_each_time, of_another_tensor_each_time, swapped_for_a_new_tensor, swapped_for_another,
+    in_a_list]
+
+
+def seen(f):
+    LOG.clear()
+    for c in (1.0, -1.0):
+        for n in (0, 1, 3):
+            x = leaf(0.5, 1.5, -0.75)
+            y = f(x, d2s.to_tensor(c), d2s.to_tensor(n))
+            LOG.append(y.tolist())
+            y.sum().backward()
+            LOG.append(x.grad.tolist())
+    return LOG[:]
+
+
+@pytest.mark.parametrize("function", WORKS)
+def test_static_is_eager(function):
+    assert seen(d2s.to_static(function)) == seen(function)
+
+
+@pytest.mark.parametrize("function", REFUSED)
+def test_several_views_are_refused(function):
+    with pytest.raises(UnsupportedSyntaxError) as caught:
+        seen(d2s.to_static(function))
+    assert caught.value.kind == "U12"
+
+
+@pytest.mark.parametrize("function", [detached_from_a_view, written_behind_a_detached_view])
+def test_tensors_detached_from_views_are_refused(function):
+    """Nobody holds the view any more: what is detached from it shares its values all the same."""
+    with pytest.raises(UnsupportedSyntaxError) as caught:
+        seen(d2s.to_static(function))
+    assert caught.value.kind == "U23"
