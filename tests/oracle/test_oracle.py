@@ -14,8 +14,9 @@ from .peers import INSTALL, peer_named
 from .programs import programs, text_of
 from .reduce import reduced
 
-# What static mode does not do (docs/limitations.md).
+# What static mode does not do (docs/limitations.md), and in how many of the programs at most.
 REFUSED = "U12"
+SHARE_REFUSED = 0.04
 
 # Programs are made small by `reduced`, which knows what a statement is and takes seconds.
 relaxed = settings(
@@ -40,19 +41,32 @@ def check(text, compare):
         compare(small)
 
 
-def static_with_eager(text):
+def is_static_like_eager(text):
+    """Compare the two modes; False if static mode refuses the program."""
     eager = run(text, on_d2s)
     static = run(text, on_d2s, d2s.to_static)
     if isinstance(static.error, d2s.UnsupportedSyntaxError) and static.error.kind == REFUSED:
-        event("refused")
-    else:
-        assert_alike(static, eager, with_order=True)
+        return False
+    assert_alike(static, eager, with_order=True)
+    return True
 
 
-@relaxed
-@given(text=programs())
-def test_static_is_eager(text):
-    check(text, static_with_eager)
+def test_static_is_eager():
+    tried, refused = [], set()
+
+    def compare(text):
+        tried.append(text)
+        if not is_static_like_eager(text):
+            refused.add(text)
+
+    @relaxed
+    @given(text=programs())
+    def search(text):
+        check(text, compare)
+
+    search()
+    # Programs are found by changing one another: a few of one kind may come together.
+    assert len(refused) <= 2 + SHARE_REFUSED * len(tried), "\n".join(refused)
 
 
 @pytest.mark.parametrize("peer", sorted(INSTALL))
