@@ -6,10 +6,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, note, settings
 
 import d2s
+from d2s.operators import conversion
+from d2s.transpiler.passes import hook_placement
 
 from . import on_d2s
 from .exclusions import excluded, only_one_misses_a_saved_value
-from .observe import assert_alike, run
+from .observe import assert_alike, load, run
 from .peers import INSTALL, peer_named
 from .programs import programs, text_of
 from .reduce import reduced
@@ -17,6 +19,8 @@ from .reduce import reduced
 # What static mode does not do (docs/limitations.md), and in how many of the programs at most.
 REFUSED = "U12"
 SHARE_REFUSED = 0.04
+
+WITHOUT_MOVES = tuple(found for found in conversion.JIT_PASSES if found is not hook_placement.run)
 
 # Programs are made small by `reduced`, which knows what a statement is and takes seconds.
 relaxed = settings(
@@ -67,6 +71,34 @@ def test_static_is_eager():
     search()
     # Programs are found by changing one another: a few of one kind may come together.
     assert len(refused) <= 2 + SHARE_REFUSED * len(tried), "\n".join(refused)
+
+
+@relaxed
+@given(text=programs())
+def test_hooks_that_stay_where_they_are_written_do_the_same(text):
+    """With the pass switched off that moves registrations behind definitions."""
+
+    def compare(text):
+        moved = run(text, on_d2s, d2s.to_static)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(conversion, "JIT_PASSES", WITHOUT_MOVES)
+            left = run(text, on_d2s, d2s.to_static)
+        assert_alike(left, moved, with_order=True)
+
+    check(text, compare)
+
+
+def test_the_pass_that_moves_hooks_is_switched_off():
+    text = text_of("u = z + y\nz.register_hook(plus)", "pass")
+
+    def moved_by(passes):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(conversion, "JIT_PASSES", passes)
+            prepared = conversion.prepared_for_tracing(load(text, on_d2s).f)
+        return [entry.moved_to is not None for entry in prepared.hook_report]
+
+    assert moved_by(conversion.JIT_PASSES) == [True]
+    assert moved_by(WITHOUT_MOVES) == []
 
 
 @pytest.mark.parametrize("peer", sorted(INSTALL))
