@@ -16,7 +16,7 @@ from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, 
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.trace_state import TraceState
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import note_all_sources, note_chosen, sharing_of
+from d2s.operators.views import note_all_sources, sharing_of
 from d2s.static.program import Block, Operator, Value
 from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable
