@@ -28,6 +28,7 @@ from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.trace_state import go_back, state_of, take_handed_out, take_loop_state
 from d2s.operators.tracer import Tracer
 from d2s.operators.turn_errors import TurnErrors
+from d2s.operators.turn_flags import TurnFlags
 from d2s.operators.views import is_view, note_all_sources, note_chosen, sharing_of
 from d2s.static.program import Block, Value, rename_reads, walk_operators
 from d2s.static.runtime import MISSING
@@ -195,10 +196,7 @@ class _Loop:
         self.made: dict[int, Place] = {}
         self.turn_made: dict[int, Place] = {}
         self.is_changing, self.written = False, 0
-        # Positions in what is carried that stop gradients at the beginning of some turns.
-        self.may_stop: set[tuple[Place, int]] = set()
-        # Those that are tensors from outside at the beginning of some turns.
-        self.may_be_outer: set[tuple[Place, int]] = set()
+        self.flags = TurnFlags(tracer)
 
     def run(self) -> _Recorded:
         """Record the loop."""
@@ -220,7 +218,7 @@ class _Loop:
         known = [(elements, elements.form) for elements in self._lists_of_the_run()]
         inputs = {place: carried.inputs_of(tracer, form, self._name(place)) for place, form in self.places.items()}
         tracer.turn_inputs.append({value for values in inputs.values() for value in values})
-        self._note_stops(inputs)
+        self._note_flags(inputs)
         try:
             self._enter({place: iter(values) for place, values in inputs.items()})
             heap = self._heap()
@@ -258,7 +256,7 @@ class _Loop:
                 return False
             if (
                 self._learn_calls(outcome) or self._learn(outcome) or learn_writes(tracer, outcome.state)
-                or take_handed_out(tracer, outcome.state) or self._learn_stops(inputs, outcome, body_block)
+                or take_handed_out(tracer, outcome.state) or self._learn_flags(inputs, outcome, body_block)
             ):
                 return False
             self._emit(inputs, tested.result, test_block, body_block, outcome)
@@ -281,33 +279,20 @@ class _Loop:
         for form in self.places.values():
             yield from elements_in(form)
 
-    def _note_stops(self, inputs: dict[Place, list[Value]]) -> None:
-        """Note which carried values are from outside, or stop gradients, before the loop or after turns."""
+    def _note_flags(self, inputs: dict[Place, list[Value]]) -> None:
+        """Note what is so of carried values, before the loop or after turns."""
         for place, form in self.places.items():
             initial = self._values(place, form, self.before.contents[place[0]], _value_now)
-            for position, (value, first) in enumerate(zip(inputs[place], initial, strict=True)):
-                self.tracer.note_chosen(value, (first,))
-                if (place, position) in self.may_stop and not value.stop_gradient:
-                    self.tracer.may_stop.add(value)
-                if (place, position) in self.may_be_outer:
-                    self.tracer.may_be_outer.add(value)
+            self.flags.note(place, inputs[place], initial)
 
-    def _learn_stops(self, inputs: dict[Place, list[Value]], outcome: Outcome, body: Block) -> bool:
-        """Take note of values that stop gradients, or are from outside, after a turn; True if there is a new one."""
-        known = len(self.may_stop) + len(self.may_be_outer)
+    def _learn_flags(self, inputs: dict[Place, list[Value]], outcome: Outcome, body: Block) -> bool:
+        """Take note of what is so of them after a turn; True if there is anything new."""
+        news = False
         for place, form in self.places.items():
             changed = outcome.changes.get(place[0])
             if changed is not None:
-                following = self._following(place, form, changed[1], outcome, body)
-                for position, (value, now) in enumerate(zip(inputs[place], following, strict=True)):
-                    stops = now.stop_gradient and not (now.is_constant and now.constant is None)
-                    if value.is_tensor and not value.stop_gradient and (stops or now in self.tracer.may_stop):
-                        self.may_stop.add((place, position))
-                    if value not in self.tracer.may_be_outer and (
-                        self.tracer.is_outer(now) or now in self.tracer.may_be_outer
-                    ):
-                        self.may_be_outer.add((place, position))
-        return len(self.may_stop) + len(self.may_be_outer) > known
+                news |= self.flags.learn(place, inputs[place], self._following(place, form, changed[1], outcome, body))
+        return news
 
     def _name(self, place: Place) -> str:
         node, where = self.before.nodes[place[0]], place[1]
