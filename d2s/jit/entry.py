@@ -73,7 +73,7 @@ def entry_of(program: ConcreteProgram, compiled: Compiled) -> Entry:
     lines += [
         f"    if run is None: function, run = compiled.forward, {node}",
         # As in ``with SILENT:``, at half the cost.
-        "    users, errors = callers(), get_errors()",
+        "    users, errors = callers.stack, get_errors()",
         "    users.append(errors)",
         "    set_errors(silent(errors))",
         "    try:",

@@ -27,6 +27,9 @@ def place_in(tracer: Tracer, container: Any, index: Any, use: str = "") -> Objec
     IndexError, KeyError
         When the Program runs; while tracing, on a path of its own, where the user may catch it.
     """
+    if not isinstance(index, TensorBase | ObjectVariable):
+        # Nothing is asked of the other elements, so nothing is guarded.
+        return None
     if not isinstance(container, list | tuple | dict) or tracer.is_unknown(container):
         return None
     names = names_in(tracer, container)

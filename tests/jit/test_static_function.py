@@ -401,3 +401,17 @@ def test_kinds_of_callables():
         static = d2s.jit.to_static(callable_)
         assert static(X).numpy().tolist() == [[3.0, 3.0]] * 4
     assert d2s.jit.to_static(static) is static or isinstance(static, functools.partial)
+
+
+def test_an_item_that_is_read_by_a_known_key_depends_on_no_other():
+    table, row = {"a": d2s.to_tensor([1.0])}, [d2s.to_tensor([2.0])]
+
+    @d2s.to_static
+    def f():
+        return table["a"] * row[0]
+
+    f()
+    table["b"] = 1
+    row.append(3)
+    assert f().tolist() == [2.0]
+    assert f.program_cache.traces == 1
