@@ -21,6 +21,32 @@ def no_operand(value: Any, what: str = "an operand") -> DTypeError:
     return DTypeError(f"{what} must be a tensor, an array or a number, got {type(value).__name__}")
 
 
+def no_tensor(x: Any) -> DTypeError:
+    """The error for what has no shape or dtype."""
+    return DTypeError(f"an operand must be a tensor or an array, got {type(x).__name__}")
+
+
+def need_tensors(*operands: Any) -> None:
+    """Refuse what is no tensor, array or spec, before a function looks at its shape or dtype."""
+    for x in operands:
+        ndim_of(x)
+
+
+def ndim_of(x: Any) -> int:
+    """Number of axes of a tensor, an array or a spec.
+
+    Raises
+    ------
+    DTypeError
+        If it is something else.
+    """
+    try:
+        found: int = x.ndim
+    except AttributeError:
+        raise no_tensor(x) from None
+    return found
+
+
 def as_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     """A new array of `data` by the rules of `to_tensor`."""
     wanted = None if dtype is None else as_dtype(dtype)

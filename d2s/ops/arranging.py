@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.spec import broadcast_shapes
 from d2s.errors import NotSupportedError, ShapeError
 from d2s.ops.annotations import Tensor
@@ -127,13 +128,14 @@ def _checked(x: Tensor, what: str, axes: int) -> int:
 
 def unstack(x: Tensor, axis: int = 0, num: int | None = None) -> list[Tensor]:
     """The slices along an axis, without it; `num`, if given, is their number."""
-    if num is not None and x.shape[axis_index(axis, x.ndim)] != num:
+    if num is not None and x.shape[axis_index(axis, x)] != num:
         raise ShapeError(f"unstack along axis {axis} of shape {x.shape} does not give {counted(num, 'tensor')}")
     return unbind(x, axis)
 
 
 def combinations(x: Tensor, r: int = 2, with_replacement: bool = False, name: str | None = None) -> Tensor:
     """All choices of `r` elements of a vector, in order, one a row; with replacement each may come again."""
+    need_tensors(x)
     if x.ndim != 1:
         raise ShapeError(f"combinations needs a vector, got shape {list(x.shape)}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
@@ -160,7 +162,7 @@ def broadcast_tensors(input: Sequence[Any], name: str | None = None) -> list[Ten
 
 def unflatten(x: Tensor, axis: int, shape: Any, name: str | None = None) -> Tensor:
     """One axis as several; one size may be -1."""
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     return reshape(x, [*x.shape[:place], *integers(shape), *x.shape[place + 1 :]])
 
 
@@ -197,6 +199,7 @@ def ravel(input: Tensor) -> Tensor:
 
 def cartesian_prod(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """Every combination of one element from each vector, a row for each; of a single vector, itself."""
+    need_tensors(*x)
     if len(x) == 1:
         return x[0]
     if not all(one.ndim == 1 for one in x):

@@ -8,22 +8,26 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import ndim_of
 from d2s.core.spec import Dim, Shape, Size
 from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
 from d2s.ops.annotations import is_tensor
 from d2s.words import counted
 
 
-def axis_index(axis: Any, ndim: int, what: str = "axis") -> int:
-    """`axis` counted from the front.  A 0-d tensor is taken to have one axis, as Paddle does.
+def axis_index(axis: Any, of: Any, what: str = "axis") -> int:
+    """`axis` of a tensor, an array or a spec, or of so many axes, counted from the front.
+
+    A 0-d tensor is taken to have one axis, as Paddle does.
 
     Raises
     ------
     IndexOutOfRangeError
         If there is no such axis.
     DTypeError
-        If it is no integer.
+        If it is no integer, or `of` no tensor.
     """
+    ndim = of if isinstance(of, int) else ndim_of(of)
     number = _integer(axis, what)
     axes = max(ndim, 1)
     if not -axes <= number < axes:
@@ -40,14 +44,14 @@ def own_axis(axis: Any, x: Any) -> int:
     ShapeError
         If it has none.
     """
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     if not x.ndim:
         raise ShapeError(f"a tensor of shape [] has no axis {axis}")
     return place
 
 
-def axis_indices(axis: Any, ndim: int) -> tuple[int, ...] | None:
-    """Axes of a reduction, ascending and counted from the front; None for all of them.
+def axis_indices(axis: Any, of: Any) -> tuple[int, ...] | None:
+    """Axes of a reduction of a tensor, or of so many axes, ascending and counted from the front; None: all of them.
 
     Raises
     ------
@@ -56,6 +60,7 @@ def axis_indices(axis: Any, ndim: int) -> tuple[int, ...] | None:
     ShapeError
         If one is named twice.
     """
+    ndim = of if isinstance(of, int) else ndim_of(of)
     if axis is None:
         return None
     if is_tensor(axis) and axis.ndim == 1:
@@ -101,7 +106,7 @@ def size_argument(value: Any, what: str = "a size") -> Any:
 
 def own_axes(axes: Any, x: Any) -> tuple[int, ...]:
     """Several axes of a tensor, or one, counted from the front, in the order given."""
-    return tuple(axis_index(axis, x.ndim) for axis in (axes if isinstance(axes, list | tuple | range) else [axes]))
+    return tuple(axis_index(axis, x) for axis in (axes if isinstance(axes, list | tuple | range) else [axes]))
 
 
 def integers(values: Any, what: str = "a size") -> tuple[Any, ...]:

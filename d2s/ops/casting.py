@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import no_tensor
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import DType, TensorSpec, as_dtype
@@ -54,6 +55,10 @@ def cast(x: Tensor, dtype: Any) -> Tensor:
         If `dtype` names no dtype that tensors can have.
     """
     wanted = as_dtype(dtype)
-    if isinstance(x, np.ndarray | np.generic) or x.dtype != wanted:
+    try:
+        is_other = isinstance(x, np.ndarray | np.generic) or x.dtype != wanted
+    except AttributeError:
+        raise no_tensor(x) from None
+    if is_other:
         return bind(cast_op, x, dtype=wanted)
     return x

@@ -90,7 +90,7 @@ def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Te
     ShapeError
         If the size of `axis` cannot be divided by `groups`.
     """
-    axis = axis_index(axis, x.ndim)
+    axis = axis_index(axis, x)
     shape = list(x.shape)
     kept = _divided(shape[axis], groups, "the size of the axis")
     return max(reshape(x, [*shape[:axis], kept, groups, *shape[axis + 1 :]]), axis + 1)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors, no_tensor
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import DType, TensorSpec, broadcast_shapes
@@ -76,6 +77,7 @@ def complex(real: Tensor, imag: Tensor, name: str | None = None) -> Tensor:
 
 def as_complex(x: Tensor, name: str | None = None) -> Tensor:
     """The pairs of numbers along the last axis, of size 2, as complex numbers."""
+    need_tensors(x)
     if not x.ndim or x.spec.shape[-1] != 2:
         raise ShapeError(f"as_complex needs a last axis of size 2, got shape {x.shape}")
     return bind(complex_op, x[..., 0], x[..., 1])
@@ -84,7 +86,11 @@ def as_complex(x: Tensor, name: str | None = None) -> Tensor:
 
 def conj(x: Any, name: str | None = None) -> Any:
     """Complex conjugate; a real tensor is returned as it is."""
-    return bind(conj_op, x) if x.dtype.kind == "c" else x
+    try:
+        is_complex = x.dtype.kind == "c"
+    except AttributeError:
+        raise no_tensor(x) from None
+    return bind(conj_op, x) if is_complex else x
 
 
 def real(x: Tensor, name: str | None = None) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, DType, TensorSpec, as_dtype, default_dtype
@@ -131,16 +132,19 @@ def empty(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 
 def full_like(x: Tensor, fill_value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """One value everywhere in the shape of `x`, and in its dtype unless `dtype` is given."""
+    need_tensors(x)
     return bind(full_like_op, x, value=fill_value, dtype=x.dtype if dtype is None else as_dtype(dtype))
 
 
 def zeros_like(x: Tensor, dtype: Any = None, name: str | None = None) -> Tensor:
     """Zeros in the shape (and dtype) of `x`."""
+    need_tensors(x)
     return full_like(x, 0, dtype)
 
 
 def ones_like(x: Tensor, dtype: Any = None, name: str | None = None) -> Tensor:
     """Ones in the shape (and dtype) of `x`."""
+    need_tensors(x)
     return full_like(x, 1, dtype)
 
 

@@ -23,7 +23,7 @@ from d2s.ops.shape import moveaxis, reshape, unsqueeze
 
 
 def _infer_prod(x: TensorSpec, *, axis: tuple[int, ...] | None = None, keepdim: bool = False) -> TensorSpec:
-    return TensorSpec(reduced_shape(x.shape, axis_indices(axis, x.ndim), keepdim), _product_dtype(x.dtype))
+    return TensorSpec(reduced_shape(x.shape, axis_indices(axis, x), keepdim), _product_dtype(x.dtype))
 
 
 def _product_dtype(dtype: DType) -> DType:
@@ -71,12 +71,12 @@ product_of_others_op.vjp(lambda g, out, x: _gradient_of_others(g, x))
 
 
 def _infer_cumsum(x: TensorSpec, *, axis: int, reverse: bool = False) -> TensorSpec:
-    axis_index(axis, x.ndim)
+    axis_index(axis, x)
     return TensorSpec(x.shape, sum_dtype(x.dtype))
 
 
 def _infer_cumprod(x: TensorSpec, *, axis: int) -> TensorSpec:
-    axis_index(axis, x.ndim)
+    axis_index(axis, x)
     return TensorSpec(x.shape, _product_dtype(x.dtype))
 
 
@@ -119,7 +119,7 @@ cumprod_op.vjp(lambda g, out, x, *, axis: _gradient_of_cumprod(g, x, axis))
 def prod(x: Tensor, axis: Axis = None, keepdim: bool = False, dtype: Any = None, name: str | None = None) -> Tensor:
     """Product over axes; see `sum`.  Integers keep their dtype, bools multiply in int64."""
     x = tensor_or_number(x) if dtype is None else cast(x, as_dtype(dtype))
-    return bind(prod_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+    return bind(prod_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
 def cumsum(x: Tensor, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Tensor:
@@ -141,7 +141,7 @@ def cumsum(x: Tensor, axis: int | None = None, dtype: Any = None, name: str | No
     x = x if dtype is None else cast(x, dtype)
     if axis is None:
         return bind(cumsum_op, reshape(x, [-1]), axis=0)
-    return bind(cumsum_op, x, axis=axis_index(axis, x.ndim))
+    return bind(cumsum_op, x, axis=axis_index(axis, x))
 
 
 def cumprod(x: Tensor, dim: int | None = None, dtype: Any = None, name: str | None = None) -> Tensor:
@@ -153,4 +153,4 @@ def cumprod(x: Tensor, dim: int | None = None, dtype: Any = None, name: str | No
     x = x if dtype is None else cast(x, dtype)
     if dim is None:
         return bind(cumprod_op, reshape(x, [-1]), axis=0)
-    return bind(cumprod_op, x, axis=axis_index(dim, x.ndim))
+    return bind(cumprod_op, x, axis=axis_index(dim, x))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, Shape, Size, TensorSpec
@@ -94,16 +95,19 @@ onto_diagonal_op.vjp(lambda g, out, x, *, shape, offset: bind(diagonal_op, g, of
 
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
     """The diagonal of each matrix of two axes, as last axis; `offset` counts to the right, or downwards if negative."""
+    need_tensors(x)
     return bind(diagonal_op, moveaxis(x, [axis1, axis2], [-2, -1]), offset=offset)
 
 
 def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
     """Sum of a diagonal; see `diagonal`."""
+    need_tensors(x)
     return sum(diagonal(x, offset, axis1, axis2), -1)
 
 
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, name: str | None = None) -> Tensor:
     """Matrices, zero but for a diagonal, which is the last axis of `input`."""
+    need_tensors(input)
     if not input.ndim:
         raise ShapeError("diag_embed needs a tensor of at least 1 axis, got shape []")
     size = input.shape[-1] + (offset if offset >= 0 else -offset)
@@ -113,6 +117,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, n
 
 def diag(x: Tensor, offset: int = 0, padding_value: Any = 0, name: str | None = None) -> Tensor:
     """The diagonal of a matrix, or the matrix with the vector `x` on its diagonal and `padding_value` elsewhere."""
+    need_tensors(x)
     if x.ndim == 2:
         return diagonal(x, offset)
     if x.ndim != 1:

@@ -68,7 +68,7 @@ def dropout(
         return x if upscales else x * (1 - p)
     if p == 0:
         return x
-    axes = axis_indices(axis, x.ndim)
+    axes = axis_indices(axis, x)
     shape = tuple(size if axes is None or place in axes else 1 for place, size in enumerate(x.shape))
     kept = 1 / (1 - p) if upscales and p < 1 else 1.0
     return x * bind(dropout_mask_op, shape=shape, p=float(p), kept=kept, dtype=x.dtype)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec, as_dtype, default_dtype
@@ -26,7 +27,7 @@ Axes = Sequence[int] | None
 
 
 def _infer_fft(x: TensorSpec, *, axis: int, inverse: bool, norm: str) -> TensorSpec:
-    axis_index(axis, x.ndim)
+    axis_index(axis, x)
     if x.dtype.name not in ("float32", "float64", "complex64", "complex128"):
         raise DTypeError(f"fft is defined for float32, float64 and complex tensors, got {x.dtype.name}")
     return TensorSpec(x.shape, np.result_type(x.dtype, np.complex64))
@@ -58,7 +59,7 @@ def _transformed(x: Any, sizes: Any, axes: Axes, norm: str, inverse: bool) -> Te
         axes = range(x.ndim) if sizes is None else range(x.ndim - len(sizes), x.ndim)
     for number, axis in enumerate(axes):
         x = _of_size(x, None if sizes is None else sizes[number], axis)
-        x = bind(fft_op, x, axis=axis_index(axis, x.ndim), inverse=inverse, norm=norm)
+        x = bind(fft_op, x, axis=axis_index(axis, x), inverse=inverse, norm=norm)
     return x
 
 
@@ -155,6 +156,7 @@ def irfft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward
 
 def hfft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward", name: str | None = None) -> Tensor:
     """The transform, `n` real numbers, of numbers of which the second half are the conjugates of the first."""
+    need_tensors(x)
     return irfft(conj(x), n, axis, _swapped(norm))
 
 

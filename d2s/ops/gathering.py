@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Shape, TensorSpec, broadcast_shapes
@@ -32,7 +33,7 @@ def _infer_take(x: TensorSpec, indices: TensorSpec, *, axis: int) -> TensorSpec:
     if not x.ndim:
         raise ShapeError("a 0-d tensor has nothing to pick from")
     _check_integers("take", indices)
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     return TensorSpec((*x.shape[:place], *indices.shape, *x.shape[place + 1 :]), x.dtype)
 
 
@@ -83,7 +84,7 @@ def _infer_take_along_axis(x: TensorSpec, indices: TensorSpec, *, axis: int) -> 
             f"take_along_axis needs as many axes in both, at least one, got shapes {list(x.shape)} and "
             f"{list(indices.shape)}"
         )
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     own = [1 if position == place else size for position, size in enumerate(x.shape)]
     given = [1 if position == place else size for position, size in enumerate(indices.shape)]
     try:
@@ -159,7 +160,7 @@ def take_along_axis(arr: Tensor, indices: Tensor, axis: int, broadcast: bool = T
     ShapeError
         If the axes do not fit.
     """
-    place = axis_index(axis, arr.ndim)
+    place = axis_index(axis, arr)
     if not broadcast:
         arr = getitem(
             arr,
@@ -203,6 +204,7 @@ def put_along_axis(
     NotImplementedError
         For other ways to reduce.
     """
+    need_tensors(arr, indices)
     if reduce not in ("assign", "add"):
         raise NotSupportedError(f"put_along_axis can 'assign' or 'add', got reduce={reduce!r}")
     place = own_axis(axis, arr)
@@ -228,11 +230,12 @@ def put_along_axis(
 
 def index_select(x: Tensor, index: Tensor, axis: int = 0, name: str | None = None) -> Tensor:
     """The slices of `x` along `axis` that a vector of ints points at."""
-    return bind(take_op, x, index, axis=axis_index(axis, x.ndim))
+    return bind(take_op, x, index, axis=axis_index(axis, x))
 
 
 def gather(x: Tensor, index: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
     """The slices of `x` along `axis` (0 by default) that `index`, of shape (n,) or (n, 1), points at."""
+    need_tensors(x, index)
     if index.ndim == 2:
         index = reshape(index, [-1])
     return index_select(x, index, 0 if axis is None else size_argument(axis))
@@ -259,6 +262,7 @@ def scatter(x: Tensor, index: Tensor, updates: Tensor, overwrite: bool = True, n
     -------
     Tensor, of the shape of `x`
     """
+    need_tensors(x, index, updates)
     if index.ndim == 2:
         index = reshape(index, [-1])
     if overwrite:
@@ -269,11 +273,13 @@ def scatter(x: Tensor, index: Tensor, updates: Tensor, overwrite: bool = True, n
 def _columns(index: Tensor) -> list[Tensor]:
     if index.dtype.kind not in "iu":
         raise DTypeError(f"places are named by integers, got an index of {index.dtype.name}")
+    need_tensors(index)
     return unbind(index, -1)
 
 
 def scatter_nd_add(x: Tensor, index: Tensor, updates: Tensor, name: str | None = None) -> Tensor:
     """`x` with `updates` added at ``index[..., 0], index[..., 1], ...``; repeated places get the sum."""
+    need_tensors(x, index, updates)
     columns = _columns(index)
     template = tuple(IndexInput(position) for position in range(len(columns)))
     added = as_dtype_of(tensor_or_number(updates, "the updates"), x.dtype)

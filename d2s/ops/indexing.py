@@ -183,5 +183,5 @@ def strided_slice(x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, na
     parts: list[Any] = [slice(None)] * x.ndim
     bounds = (integers(bound, "a bound of strided_slice") for bound in (starts, ends, strides))
     for axis, start, end, stride in zip(integers(axes, "axes"), *bounds, strict=True):
-        parts[axis_index(axis, x.ndim)] = slice(start, end, stride)
+        parts[axis_index(axis, x)] = slice(start, end, stride)
     return getitem(x, tuple(parts))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec, broadcast_shapes
@@ -189,6 +190,7 @@ def slogdet(x: Tensor, name: str | None = None) -> Tensor:
 
 def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
     """Square matrices multiplied by themselves, `n` times; negative powers are those of the inverse."""
+    need_tensors(x)
     if x.ndim < 2 or not sizes_agree(*x.spec.shape[-2:]):
         raise ShapeError(f"matrix_power needs square matrices, got shape {x.shape}")
     if n < 0:

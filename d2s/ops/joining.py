@@ -24,7 +24,7 @@ def _infer_concat(*xs: TensorSpec, axis: int) -> TensorSpec:
     first = xs[0]
     if any(x.ndim != first.ndim for x in xs) or not first.ndim:
         raise ShapeError(f"concat needs tensors of as many axes, at least one, got shapes {shapes}")
-    place = axis_index(axis, first.ndim)
+    place = axis_index(axis, first)
     shape: list[Size] = list(first.shape)
     for x in xs[1:]:
         for position, size in enumerate(x.shape):
@@ -56,7 +56,7 @@ def concat_op(*xs: Array, axis: int, out: Array | None = None) -> Array:
 
 
 def _infer_split(x: TensorSpec, *, sizes: tuple[Size, ...], axis: int) -> tuple[TensorSpec, ...]:
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     total = x.shape[place]
     if all(isinstance(size, int) for size in (total, *sizes)) and sum(sizes) != total:  # type: ignore[arg-type]
         raise ShapeError(f"split into {list(sizes)} along axis {axis} of shape {list(x.shape)}: the sum is not {total}")
@@ -111,7 +111,7 @@ def stack_op(*xs: Array, axis: int) -> Array:
 def _infer_unbind(x: TensorSpec, *, axis: int) -> tuple[TensorSpec, ...]:
     if not x.ndim:
         raise ShapeError("a 0-d tensor has no axis to unbind")
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     size = x.shape[place]
     if not isinstance(size, int):
         raise ShapeError(
@@ -163,7 +163,7 @@ def concat(x: Sequence[Tensor], axis: Any = 0, name: str | None = None) -> Tenso
         If there are no tensors, or the other sizes differ.
     """
     tensors = _of_one_dtype(x, "concat")
-    return bind(concat_op, *tensors, axis=axis_index(size_argument(axis), tensors[0].ndim))
+    return bind(concat_op, *tensors, axis=axis_index(size_argument(axis), tensors[0]))
 
 
 def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
@@ -172,7 +172,7 @@ def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor
     A tensor stands for its slices along the first axis.
     """
     if is_tensor(x) and x.ndim:  # type: ignore[attr-defined]
-        return bind(assign_op, moveaxis(x, 0, axis_index(axis, x.ndim)))  # type: ignore[attr-defined]
+        return bind(assign_op, moveaxis(x, 0, axis_index(axis, x)))
     tensors = _of_one_dtype(x, "stack")
     return bind(stack_op, *tensors, axis=axis_index(axis, tensors[0].ndim + 1))
 

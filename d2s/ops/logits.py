@@ -19,7 +19,7 @@ from d2s.ops.reduction import sum
 
 
 def _infer_softmax(x: TensorSpec, *, axis: int = -1) -> TensorSpec:
-    axis_index(axis, x.ndim)
+    axis_index(axis, x)
     if x.dtype.kind != "f":
         raise DTypeError(f"softmax is defined for floating point tensors, got {x.dtype.name}")
     return x
@@ -75,10 +75,10 @@ def softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = Non
         Not negative, and 1 in sum along `axis`.
     """
     x = floating(x) if dtype is None else cast(x, dtype)
-    return bind(softmax_op, x, axis=axis_index(axis, x.ndim))
+    return bind(softmax_op, x, axis=axis_index(axis, x))
 
 
 def log_softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:
     """``log(softmax(x))``, finite where softmax itself would round to 0; see `softmax`."""
     x = floating(x) if dtype is None else cast(x, dtype)
-    return bind(log_softmax_op, x, axis=axis_index(axis, x.ndim))
+    return bind(log_softmax_op, x, axis=axis_index(axis, x))

@@ -90,7 +90,7 @@ def cross_entropy(
         If a label is no class.
     """
     input = floating(input, "the input of cross_entropy")
-    axis = axis_index(axis, input.ndim)
+    axis = axis_index(axis, input)
     if axis != input.ndim - 1:
         input = moveaxis(input, axis, -1)
         label = moveaxis(label, axis, -1) if label.ndim == input.ndim else label

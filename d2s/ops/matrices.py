@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.spec import broadcast_sizes
 from d2s.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
 from d2s.ops.annotations import Axis, Tensor
@@ -31,6 +32,7 @@ from d2s.ops.statistics import norm
 
 def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
     """The last two axes exchanged."""
+    need_tensors(x)
     if x.ndim < 2:
         raise ShapeError(f"matrix_transpose needs at least 2 axes, got shape {x.shape}")
     found: Tensor = transposed(x)
@@ -39,6 +41,7 @@ def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
 
 def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Sums of products along the last axes; a number multiplies."""
+    need_tensors(x, y)
     if not x.ndim or not y.ndim:
         return multiply(x, y)
     if x.ndim == 1 and y.ndim == 1:
@@ -50,11 +53,13 @@ def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
 
 def vecdot(x: Tensor, y: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     """Sum of products along an axis."""
+    need_tensors(x, y)
     return sum(multiply(x.conj(), y), axis)
 
 
 def kron(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Kronecker product: `y` multiplied by every element of `x`, in its place."""
+    need_tensors(x, y)
     count = np.maximum(x.ndim, y.ndim)
     rows, parts = [1] * (count - x.ndim) + x.shape, [1] * (count - y.ndim) + y.shape
     left = reshape(x, [size for one in rows for size in (one, 1)])
@@ -71,6 +76,7 @@ def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> T
     axes : int, sequence of int, or pair of sequences of int
         How many of the last axes of `x` meet the first of `y`; or which axes of both; or which of `x` and which of `y`.
     """
+    need_tensors(x, y)
     if not isinstance(axes, int | list | tuple):
         raise DTypeError(f"axes of tensordot must be an int or a sequence of ints, got {type(axes).__name__}")
     if isinstance(axes, int):
@@ -82,7 +88,7 @@ def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> T
         first, second = list(axes), list(axes)
     if len(first) != len(second):
         raise ShapeError(f"tensordot needs as many axes of both tensors, got {first} and {second}")
-    first, second = [axis_index(a, x.ndim) for a in first], [axis_index(a, y.ndim) for a in second]
+    first, second = [axis_index(a, x) for a in first], [axis_index(a, y) for a in second]
     for one, other in zip(first, second, strict=True):
         if broadcast_sizes(x.spec.shape[one], y.spec.shape[other]) is None:
             raise ShapeError(f"tensordot over axis {one} of shape {x.shape} and axis {other} of shape {y.shape}")
@@ -102,11 +108,12 @@ def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> T
 
 def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tensor:
     """Vector product along an axis of size 3; by default the first such axis."""
+    need_tensors(x, y)
     if axis == 9:
         axis = next((place for place, size in enumerate(x.spec.shape) if size == 3), 9)
-    if axis == 9 or not x.ndim or x.spec.shape[axis_index(axis, x.ndim)] != 3:
+    if axis == 9 or not x.ndim or x.spec.shape[axis_index(axis, x)] != 3:
         raise ShapeError(f"cross needs an axis of size 3, got shapes {x.shape} and {y.shape}")
-    whole = [slice(None)] * axis_index(axis, x.ndim)
+    whole = [slice(None)] * axis_index(axis, x)
     if y.ndim <= len(whole) or y.spec.shape[len(whole)] != 3:
         raise ShapeError(f"cross needs an axis of size 3 in both, got shapes {x.shape} and {y.shape}")
     a, b = ([getitem(one, (*whole, place)) for place in range(3)] for one in (x, y))
@@ -132,7 +139,7 @@ def vector_norm(
     if dtype is not None:
         x = cast(x, dtype)
     if isinstance(axis, list | tuple) and len(axis) > 1:
-        places = [axis_index(one, x.ndim) for one in axis]
+        places = [axis_index(one, x) for one in axis]
         rest = [one for one in range(x.ndim) if one not in places]
         flat = reshape(transpose(x, [*rest, *places]), [*(x.shape[one] for one in rest), -1])
         found = norm(flat, p, -1)
@@ -227,6 +234,7 @@ def cdist(
     name: str | None = None,
 ) -> Tensor:
     """The `p`-norms of the differences between every row of `x` and every row of `y`."""
+    need_tensors(x, y)
     return norm(unsqueeze(x, -2) - unsqueeze(y, -3), p, -1)
 
 
@@ -239,6 +247,7 @@ def cov(
     name: str | None = None,
 ) -> Tensor:
     """Covariance of the rows (with ``rowvar=False`` of the columns), over their number less one; without weights."""
+    need_tensors(x)
     if fweights is not None or aweights is not None:
         raise NotSupportedError("cov with weights is not supported: multiply the rows first")
     if x.ndim > 2:
@@ -251,6 +260,7 @@ def cov(
 
 def corrcoef(x: Tensor, rowvar: bool = True, name: str | None = None) -> Tensor:
     """Correlation of the rows (with ``rowvar=False`` of the columns), between -1 and 1."""
+    need_tensors(x)
     found = cov(x, rowvar)
     if not found.ndim:
         return found / found
@@ -260,6 +270,7 @@ def corrcoef(x: Tensor, rowvar: bool = True, name: str | None = None) -> Tensor:
 
 def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: str | None = None) -> Tensor:
     """Powers of the elements of a vector, a row for each; falling unless `increasing`."""
+    need_tensors(x)
     if x.ndim != 1:
         raise ShapeError(f"vander needs a vector, got shape {x.shape}")
     count = x.shape[0] if n is None else n
@@ -282,7 +293,7 @@ def cumulative_trapezoid(
 
 
 def _trapezoids(y: Tensor, x: Any, dx: Any, axis: int) -> Tensor:
-    whole = [slice(None)] * axis_index(axis, y.ndim)
+    whole = [slice(None)] * axis_index(axis, y)
     later, sooner = (*whole, slice(1, None)), (*whole, slice(None, -1))
     width: Any = 1.0 if dx is None else dx
     if x is not None:

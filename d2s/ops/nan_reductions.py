@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec, as_dtype
@@ -28,6 +29,7 @@ def _present(x: Tensor) -> Tensor:
 
 def nansum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Sum over axes, with NaN as 0."""
+    need_tensors(x)
     return sum(where(isnan(x), 0.0, x) if x.dtype.kind in "fc" else x, axis, dtype, keepdim)
 
 
@@ -45,7 +47,7 @@ def count_nonzero(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str
 def _infer_running(x: TensorSpec, *, axis: int, smallest: bool) -> TensorSpec:
     if x.dtype.kind not in "fiu":
         raise DTypeError(f"a running extremum is defined for real numbers, got {x.dtype.name}")
-    axis_index(axis, x.ndim)
+    axis_index(axis, x)
     return TensorSpec(x.shape, np.dtype("int64"))
 
 
@@ -63,7 +65,7 @@ def _running(x: Tensor, axis: int | None, dtype: Any, smallest: bool) -> tuple[T
     x = tensor_or_number(x)
     if axis is None or not x.ndim:
         x, axis = reshape(x, [-1]), 0
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     indices = bind(running_extremum_op, x, axis=place, smallest=smallest)
     return take_along_axis(x, indices, place), cast(indices, as_dtype(dtype))
 

@@ -67,7 +67,7 @@ def gumbel_softmax(
     soft = softmax((x - log(-log(drawn + tiny) + tiny)) / temperature, axis)
     if not hard:
         return soft
-    axis = axis_index(axis, x.ndim)
+    axis = axis_index(axis, x)
     chosen = moveaxis(one_hot(argmax(soft, axis), x.shape[axis], x.dtype), -1, axis)
     return chosen - soft.detach() + soft
 

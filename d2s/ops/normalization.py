@@ -23,7 +23,7 @@ Axes = tuple[int, ...]
 
 
 def _infer_standardize(x: TensorSpec, *, axis: Axes, epsilon: float) -> TensorSpec:
-    axis_indices(axis, x.ndim)
+    axis_indices(axis, x)
     if x.dtype.kind != "f":
         raise DTypeError(f"normalisation is defined for floating point tensors, got {x.dtype.name}")
     return x
@@ -92,7 +92,7 @@ standardize_gradient_op.vjp(
 
 def _infer_parts(x: TensorSpec, *, axis: Axes, epsilon: float) -> tuple[TensorSpec, TensorSpec]:
     spec = _infer_standardize(x, axis=axis, epsilon=epsilon)
-    return spec, TensorSpec(reduced_shape(spec.shape, axis_indices(axis, spec.ndim), True), spec.dtype)
+    return spec, TensorSpec(reduced_shape(spec.shape, axis_indices(axis, spec), True), spec.dtype)
 
 
 @define_op("standardize_parts", kinds="f", infer=_infer_parts, out="in place", scratch=1)
@@ -128,7 +128,7 @@ standardize_op.share(standardize_gradient_op, standardize_parts_op, standardize_
 def standardize(x: Tensor, axis: Any, epsilon: float) -> Tensor:
     """``(x - mean) / sqrt(variance + epsilon)`` over `axis`."""
     x = floating(x)
-    axes = axis_indices(axis, x.ndim)
+    axes = axis_indices(axis, x)
     return bind(standardize_op, x, axis=tuple(range(x.ndim)) if axes is None else axes, epsilon=float(epsilon))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, TensorSpec, as_dtype
@@ -64,12 +65,13 @@ def take(x: Tensor, index: Tensor, mode: str = "raise", name: str | None = None)
 
 def index_sample(x: Tensor, index: Tensor) -> Tensor:
     """For each row of a matrix the elements in the places that the same row of `index` names."""
+    need_tensors(x, index)
     return take_along_axis(x, index, 1, False)
 
 
 def index_fill(x: Tensor, index: Tensor, axis: int, value: Any, name: str | None = None) -> Tensor:
     """`x` with `value` in all slices along `axis` that `index` names."""
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     return with_item(x, (*[slice(None)] * place, index), cast(tensor_or_number(value), x.dtype))
 
 
@@ -77,6 +79,7 @@ def index_put(
     x: Tensor, indices: Sequence[Tensor], value: Any, accumulate: bool = False, name: str | None = None
 ) -> Tensor:
     """``x[indices] = value`` as a new tensor; with `accumulate`, ``+=``, where a place named twice counts twice."""
+    need_tensors(x)
     place = tuple(indices)
     if not accumulate:
         return with_item(x, place, value)
@@ -89,6 +92,7 @@ def index_put(
 
 def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = None) -> Tensor:
     """`x` with the elements of `value`, in their order, where `mask` is true."""
+    need_tensors(x, mask, value)
     mask = broadcast_to(mask, x.shape)
     number = cast(reshape(mask, [-1]), "int64").cumsum() - 1
     flat = reshape(value, [-1])
@@ -101,7 +105,7 @@ def slice_(input: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
     own_axis(0, input)
     cuts: list[Any] = [slice(None)] * input.ndim
     for axis, start, end in zip(integers(axes), integers(starts), integers(ends), strict=True):
-        cuts[axis_index(axis, input.ndim)] = slice(start, end)
+        cuts[axis_index(axis, input)] = slice(start, end)
     return getitem(input, tuple(cuts))
 
 
@@ -125,7 +129,7 @@ def _infer_runs(x: TensorSpec, *, axis: int | None) -> tuple[TensorSpec, TensorS
     if axis is None:
         shape: Any = (count,)
     else:
-        place = axis_index(axis, x.ndim)
+        place = axis_index(axis, x)
         shape, total = (*x.shape[:place], count, *x.shape[place + 1 :]), x.shape[place]
     int64 = np.dtype("int64")
     return TensorSpec(shape, x.dtype), TensorSpec((total,), int64), TensorSpec((count,), int64)
@@ -171,13 +175,13 @@ def unique_consecutive(
 
 def select_scatter(x: Tensor, values: Tensor, axis: int, index: int, name: str | None = None) -> Tensor:
     """`x` with `values` in the slice number `index` along `axis`."""
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     return with_item(x, (*[slice(None)] * place, index), values)
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """`length` slices along an axis from `start` on."""
-    place = axis_index(dim, input.ndim)
+    place = axis_index(dim, input)
     begin = start + input.shape[place] if start < 0 else start
     size = input.shape[place]
     if isinstance(size, int) and not 0 <= begin <= begin + length <= size:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Size, TensorSpec, broadcast_shapes
@@ -150,6 +151,7 @@ def mm(input: Tensor, mat2: Tensor, name: str | None = None) -> Tensor:
 
 def bmm(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Products of two batches of matrices: (B, n, k) and (B, k, m) to (B, n, m)."""
+    need_tensors(x, y)
     _checked("bmm", x, y, (3, 3))
     if x.shape[0] != y.shape[0]:
         raise ShapeError(f"bmm needs batches of one size, got shapes {x.shape} and {y.shape}")
@@ -158,12 +160,14 @@ def bmm(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
 
 def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
     """Product of a matrix and a vector."""
+    need_tensors(x, vec)
     _checked("mv", x, vec, (2, 1))
     return matmul(x, vec)
 
 
 def dot(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Inner product of vectors, or of the rows of two matrices."""
+    need_tensors(x, y)
     if x.ndim not in (1, 2) or x.shape != y.shape:
         raise ShapeError(f"dot needs two tensors of one shape with 1 or 2 axes, got {x.shape} and {y.shape}")
     return matmul(x, y) if x.ndim == 1 else sum(x * y, -1)
@@ -178,6 +182,7 @@ def addmm(
     input: Tensor, x: Tensor, y: Tensor, beta: float = 1.0, alpha: float = 1.0, name: str | None = None
 ) -> Tensor:
     """``beta * input + alpha * (x @ y)``."""
+    need_tensors(input, x, y)
     return input * beta + matmul(x, y) * alpha
 
 

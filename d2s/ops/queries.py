@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.spec import as_dtype
 from d2s.errors import DTypeError
 from d2s.ops.annotations import Tensor
@@ -35,16 +36,19 @@ def is_integer(x: Tensor) -> bool:
 
 def numel(x: Tensor, name: str | None = None) -> Tensor:
     """Number of elements, as a tensor (int64, 0-d)."""
+    need_tensors(x)
     return _number(x.size)
 
 
 def rank(input: Tensor) -> Tensor:
     """Number of axes, as a tensor (int32, 0-d)."""
+    need_tensors(input)
     return tensor_or_number(np.asarray(input.ndim)).cast("int32")
 
 
 def shape_of(input: Tensor) -> Tensor:
     """Sizes of the axes, as a tensor (int64)."""
+    need_tensors(input)
     from d2s.ops.joining import stack
 
     sizes = [_number(size) for size in input.shape]
@@ -53,6 +57,7 @@ def shape_of(input: Tensor) -> Tensor:
 
 def is_empty(x: Tensor, name: str | None = None) -> Tensor:
     """Whether there is no element, as a tensor (bool, 0-d)."""
+    need_tensors(x)
     return _number(x.size) == 0
 
 
@@ -63,6 +68,7 @@ def _number(size: Any) -> Tensor:
 
 def tolist(x: Tensor) -> Any:
     """The elements as nested lists of Python numbers."""
+    need_tensors(x)
     return x.tolist()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import TensorBase, bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, TensorSpec
@@ -21,7 +22,7 @@ from d2s.words import counted
 
 
 def _infer_flip(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
-    axis_indices(axis, x.ndim)
+    axis_indices(axis, x)
     return x
 
 
@@ -35,7 +36,7 @@ flip_op.vjp(lambda g, out, x, *, axis: bind(flip_op, g, axis=axis))
 
 
 def _infer_roll(x: TensorSpec, *, shifts: tuple[int, ...], axis: tuple[int, ...]) -> TensorSpec:
-    axis_indices(axis, x.ndim)
+    axis_indices(axis, x)
     return x
 
 
@@ -78,7 +79,7 @@ pad_op.vjp(
 
 def flip(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """The elements along each of the axes in reverse order."""
-    axes = axis_indices(axis, x.ndim)
+    axes = axis_indices(axis, x)
     return bind(flip_op, x, axis=tuple(range(x.ndim)) if axes is None else axes)
 
 
@@ -88,7 +89,7 @@ def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> T
     if axis is None:
         flat = bind(roll_op, reshape(x, [-1]), shifts=steps, axis=(0,))
         return reshape(flat, x.shape)
-    axes = tuple(axis_index(one, x.ndim) for one in integers(axis, "axis"))
+    axes = tuple(axis_index(one, x) for one in integers(axis, "axis"))
     if len(axes) != len(steps):
         raise ShapeError(f"roll needs a shift for each axis, got {len(steps)} for {len(axes)}")
     return bind(roll_op, x, shifts=steps, axis=axes)
@@ -96,7 +97,7 @@ def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> T
 
 def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None = None) -> Tensor:
     """`x` turned `k` times by a quarter, from the first of the two axes to the second."""
-    first, second = (axis_index(axis, x.ndim) for axis in axes)
+    first, second = (axis_index(axis, x) for axis in axes)
     turns = k % 4
     if turns == 0:
         return x
@@ -109,6 +110,7 @@ def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None 
 
 def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
     """`x` repeated as a whole, `repeat_times` along each axis; missing counts are 1, surplus ones are new axes."""
+    need_tensors(x)
     times = list(integers(repeat_times, "repeat_times"))
     sizes = list(x.shape)
     if any(isinstance(count, int) and count < 0 for count in times):
@@ -129,7 +131,7 @@ def repeat_interleave(
     """
     if axis is None:
         x, axis = reshape(x, [-1]), 0
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     if isinstance(repeats, TensorBase | list | tuple | np.ndarray):
         counts = [int(count) for count in integers(repeats, "repeats")]
         return index_select(x, np.repeat(np.arange(len(counts)), counts), place)
@@ -143,6 +145,7 @@ def repeat_interleave(
 def meshgrid(*args: Any, name: str | None = None) -> list[Tensor]:
     """Vectors broadcast against each other, the k-th along axis k: one tensor per vector."""
     vectors = list(args[0]) if len(args) == 1 and isinstance(args[0], list | tuple) else list(args)
+    need_tensors(*vectors)
     if any(vector.ndim > 1 for vector in vectors):
         raise ShapeError(f"meshgrid needs vectors, got shapes {', '.join(str(vector.shape) for vector in vectors)}")
     vectors = [reshape(vector, [-1]) for vector in vectors]
@@ -162,7 +165,7 @@ def diff(
     name: str | None = None,
 ) -> Tensor:
     """Differences of neighbours along `axis`, taken `n` times, after `prepend` and `append` are joined on."""
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     x = concat([part for part in (prepend, x, append) if part is not None], place)
     before = (slice(None),) * place
     for _ in range(n):

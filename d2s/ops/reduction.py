@@ -26,7 +26,7 @@ def _reduces(dtype_of: Callable[[DType], DType]) -> Callable[..., TensorSpec]:
     """The `infer` of a reduction whose dtype is `dtype_of` that of its input."""
 
     def infer(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) -> TensorSpec:
-        axes = axis_indices(axis, x.ndim)
+        axes = axis_indices(axis, x)
         return TensorSpec(reduced_shape(x.shape, axes, keepdim), dtype_of(x.dtype))
 
     return infer
@@ -198,7 +198,7 @@ def unbroadcast_like(g: Tensor, x: Tensor) -> Tensor:
 
 
 def _infer_extremum(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) -> TensorSpec:
-    axes = axis_indices(axis, x.ndim)
+    axes = axis_indices(axis, x)
     if 0 in [size for position, size in enumerate(x.shape) if axes is None or position in axes]:
         raise ShapeError(f"the largest or smallest of no elements: shape {list(x.shape)}, axis {axis}", kind="S05")
     return TensorSpec(reduced_shape(x.shape, axes, keepdim), x.dtype)
@@ -288,7 +288,7 @@ def sum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, 
     x = tensor_or_number(x) if dtype is None else cast(x, as_dtype(dtype))
     if axis is None and not keepdim:
         return bind(sum_op, x)
-    return bind(sum_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+    return bind(sum_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
 def mean(
@@ -298,17 +298,17 @@ def mean(
     x = floating(x) if dtype is None else floating(cast(x, dtype))
     if axis is None and not keepdim:
         return bind(mean_op, x)
-    return bind(mean_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+    return bind(mean_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
 def max(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Largest element over axes; see `sum`.  Equal ones share the gradient evenly.  ShapeError if there are none."""
-    return bind(max_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+    return bind(max_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
 def min(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Smallest element over axes; see `max`."""
-    return bind(min_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+    return bind(min_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
 amax, amin = max, min
@@ -317,14 +317,14 @@ amax, amin = max, min
 def logsumexp(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """``log(sum(exp(x)))`` over axes, safe for elements of any finite size; see `sum`."""
     x = floating(x)
-    return bind(logsumexp_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+    return bind(logsumexp_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
 def any(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """True where at least one element over the axes is true (not zero)."""
-    return bind(any_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+    return bind(any_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
 def all(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """True where every element over the axes is true (not zero)."""
-    return bind(all_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+    return bind(all_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))

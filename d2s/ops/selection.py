@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, TensorSpec, broadcast_shapes
@@ -118,11 +119,13 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None) -
 
 def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) -> Tensor:
     """`x` with `value` (number or 0-d tensor) where the bool tensor `mask`, which broadcasts, is true."""
+    need_tensors(x, mask)
     return where(mask, as_dtype_of(tensor_or_number(value), x.dtype), x)
 
 
 def masked_select(x: Tensor, mask: Tensor, name: str | None = None) -> Tensor:
     """The elements of `x` where `mask`, which broadcasts, is true, in row-major order.  Shape (number of them,)."""
+    need_tensors(x, mask)
     if mask.shape != x.shape:
         shape = broadcast_shapes(x.spec.shape, mask.spec.shape, what="operands of masked_select")
         x, mask = x.broadcast_to(shape), mask.broadcast_to(shape)
@@ -145,6 +148,7 @@ def nan_to_num(
     x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
 ) -> Tensor:
     """`x` with `nan` in place of NaN, and finite numbers (by default the largest) in place of infinities."""
+    need_tensors(x)
     if x.dtype.kind != "f":
         raise DTypeError(f"nan_to_num is defined for floating point tensors, got {x.dtype.name}")
     limits = np.finfo(x.dtype)

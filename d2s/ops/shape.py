@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import ndim_of, need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, Shape, Size, TensorSpec, broadcast_sizes
@@ -52,7 +53,7 @@ reshape_op.vjp(lambda g, out, x, *, shape: bind(reshape_op, g, shape=tuple(x.sha
 
 
 def _infer_transpose(x: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
-    if len(perm) != x.ndim or sorted(axis_index(axis, x.ndim, "perm") for axis in perm) != list(range(x.ndim)):
+    if len(perm) != x.ndim or sorted(axis_index(axis, x, "perm") for axis in perm) != list(range(x.ndim)):
         raise ShapeError(f"perm {list(perm)} does not name each axis of shape {list(x.shape)} once")
     return TensorSpec(tuple(x.shape[axis] for axis in perm), x.dtype)
 
@@ -147,7 +148,7 @@ def _sizes_kept(sizes: tuple[Any, ...], known: Shape, shape: Sequence[Any]) -> t
 
 def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
     """The axes from `start_axis` to `stop_axis`, both included, as one axis."""
-    ndim = x.ndim
+    ndim = ndim_of(x)
     start, stop = axis_index(start_axis, ndim, "start_axis"), axis_index(stop_axis, ndim, "stop_axis")
     if start > stop:
         raise ShapeError(f"start_axis {start_axis} lies behind stop_axis {stop_axis}")
@@ -159,6 +160,7 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
 
 def squeeze(x: Tensor, axis: Axis = None, name: str | None = None) -> Tensor:
     """Without the axes of size 1, all or those named; a named axis of another size stays."""
+    need_tensors(x)
     known = x.spec.shape
     axes = axis_indices(axis, len(known)) if axis is not None else None
     dropped = [position for position, size in enumerate(known) if size == 1 and (axes is None or position in axes)]
@@ -167,6 +169,7 @@ def squeeze(x: Tensor, axis: Axis = None, name: str | None = None) -> Tensor:
 
 def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """With a new axis of size 1 at each of the places `axis`, counted in the result, one after the other."""
+    need_tensors(x)
     shape = list(x.shape)
     for one in integers(axis, "axis"):
         shape.insert(axis_index(one, len(shape) + 1), 1)
@@ -197,6 +200,7 @@ def transpose(x: Tensor, perm: Sequence[int], name: str | None = None) -> Tensor
 
 def t(input: Tensor, name: str | None = None) -> Tensor:
     """Transpose of a matrix; vectors and 0-d tensors are returned as they are."""
+    need_tensors(input)
     if input.ndim > 2:
         raise ShapeError(f"t() is for tensors of at most 2 axes, got shape {input.shape}; use transpose")
     return bind(transpose_op, input, perm=(1, 0)) if input.ndim == 2 else input
@@ -204,6 +208,7 @@ def t(input: Tensor, name: str | None = None) -> Tensor:
 
 def moveaxis(x: Tensor, source: Any, destination: Any, name: str | None = None) -> Tensor:
     """The axes `source` moved to `destination`; the others keep their order."""
+    need_tensors(x)
     ndim = x.ndim
     sources = [axis_index(axis, ndim, "source") for axis in integers(source, "source")]
     targets = [axis_index(axis, ndim, "destination") for axis in integers(destination, "destination")]
@@ -218,7 +223,7 @@ def moveaxis(x: Tensor, source: Any, destination: Any, name: str | None = None) 
 def swapaxes(x: Tensor, axis0: int, axis1: int, name: str | None = None) -> Tensor:
     """Two axes exchanged."""
     order = list(range(x.ndim))
-    first, second = axis_index(axis0, x.ndim, "axis0"), axis_index(axis1, x.ndim, "axis1")
+    first, second = axis_index(axis0, x, "axis0"), axis_index(axis1, x, "axis1")
     order[first], order[second] = second, first
     return bind(transpose_op, x, perm=tuple(order))
 
@@ -257,4 +262,5 @@ expand = broadcast_to
 
 def expand_as(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """`x` broadcast to the shape of `y`."""
+    need_tensors(x, y)
     return bind(broadcast_to_op, x, shape=tuple(y.shape))

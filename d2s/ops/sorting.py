@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, DType, Size, TensorSpec, as_dtype
@@ -31,7 +32,7 @@ def _order(x: Array, axis: int, descending: bool) -> Array:
 
 
 def _infer_argsort(x: TensorSpec, *, axis: int, descending: bool) -> TensorSpec:
-    axis_index(axis, x.ndim)
+    axis_index(axis, x)
     return TensorSpec(x.shape, _INT64)
 
 
@@ -42,7 +43,7 @@ def argsort_op(x: Array, *, axis: int, descending: bool) -> Array:
 
 
 def _infer_top_indices(x: TensorSpec, *, k: Size, axis: int, largest: bool) -> TensorSpec:
-    place = axis_index(axis, x.ndim)
+    place = axis_index(axis, x)
     size = x.shape[place] if x.ndim else 0
     if isinstance(k, int) and isinstance(size, int) and not 1 <= k <= size:
         raise ShapeError(f"topk of {k} along axis {axis} of shape {list(x.shape)}: k must lie between 1 and the size")
@@ -58,7 +59,7 @@ def top_indices_op(x: Array, *, k: int, axis: int, largest: bool) -> Array:
 
 
 def _infer_arg_extremum(x: TensorSpec, *, axis: int | None, keepdim: bool, dtype: DType) -> TensorSpec:
-    axes = None if axis is None else (axis_index(axis, x.ndim),)
+    axes = None if axis is None else (axis_index(axis, x),)
     if any(size == 0 for place, size in enumerate(x.shape) if axes is None or place in axes):
         raise ShapeError(f"the place of the largest or smallest of no elements: shape {list(x.shape)}", kind="S05")
     return TensorSpec(reduced_shape(x.shape, axes, keepdim), dtype)
@@ -84,7 +85,7 @@ def _infer_unique(x: TensorSpec, *, axis: int | None) -> tuple[TensorSpec, ...]:
         if x.is_static:
             size = int(np.prod(x.shape))  # type: ignore[arg-type]
     else:
-        place = axis_index(axis, x.ndim)
+        place = axis_index(axis, x)
         shape, size = (*x.shape[:place], count, *x.shape[place + 1 :]), x.shape[place]
     indices = TensorSpec((count,), _INT64)
     return TensorSpec(shape, x.dtype), indices, TensorSpec((size,), _INT64), indices
@@ -144,11 +145,12 @@ def argsort(
     x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False, name: str | None = None
 ) -> Tensor:
     """Indices, int64, that sort `x` along `axis`; equal elements keep their order, NaN counts as largest."""
-    return bind(argsort_op, x, axis=axis_index(axis, x.ndim), descending=bool(descending))
+    return bind(argsort_op, x, axis=axis_index(axis, x), descending=bool(descending))
 
 
 def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False, name: str | None = None) -> Tensor:
     """`x` sorted along `axis`; see `argsort`."""
+    need_tensors(x)
     return take_along_axis(x, argsort(x, axis, descending), axis) if x.ndim else x
 
 
@@ -178,10 +180,11 @@ def topk(
     ShapeError
         If `k` is less than 1 or more than there are.
     """
+    need_tensors(x)
     if not x.ndim:
         values, indices = topk(reshape(x, [1]), k, axis, largest, sorted)
         return reshape(values, []), reshape(indices, [])
-    place = axis_index(-1 if axis is None else axis, x.ndim)
+    place = axis_index(-1 if axis is None else axis, x)
     indices = bind(top_indices_op, x, k=size_argument(k), axis=place, largest=bool(largest))
     return take_along_axis(x, indices, place), indices
 
@@ -190,7 +193,7 @@ def argmax(
     x: Tensor, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None
 ) -> Tensor:
     """Place of the first largest element along `axis`, or in the flattened tensor."""
-    place = None if axis is None else axis_index(size_argument(axis), x.ndim)
+    place = None if axis is None else axis_index(size_argument(axis), x)
     return bind(argmax_op, x, axis=place, keepdim=bool(keepdim), dtype=as_dtype(dtype))
 
 
@@ -198,7 +201,7 @@ def argmin(
     x: Tensor, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None
 ) -> Tensor:
     """Place of the first smallest element along `axis`, or in the flattened tensor."""
-    place = None if axis is None else axis_index(size_argument(axis), x.ndim)
+    place = None if axis is None else axis_index(size_argument(axis), x)
     return bind(argmin_op, x, axis=place, keepdim=bool(keepdim), dtype=as_dtype(dtype))
 
 
@@ -229,7 +232,7 @@ def unique(
     -------
     Tensor, or tuple of Tensor
     """
-    place = None if axis is None else axis_index(axis, x.ndim)
+    place = None if axis is None else axis_index(axis, x)
     found, *extra = bind(unique_op, x, axis=place)
     wanted = as_dtype(dtype)
     flags = (return_index, return_inverse, return_counts)
@@ -269,7 +272,7 @@ def kthvalue(
     x: Tensor, k: int, axis: int | None = None, keepdim: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """The k-th smallest element along an axis, counted from 1, and its index."""
-    place = axis_index(-1 if axis is None else axis, x.ndim)
+    place = axis_index(-1 if axis is None else axis, x)
     values, indices = topk(x, k, place, largest=False)
     last = (slice(None),) * place + (slice(k - 1, k) if keepdim else k - 1,)
     return values[last], indices[last]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
@@ -154,6 +155,7 @@ def erfinv(x: Tensor, name: str | None = None) -> Tensor:
 
 def multigammaln(x: Tensor, p: int, name: str | None = None) -> Tensor:
     """Logarithm of the gamma function of `p` dimensions: sums of `lgamma`."""
+    need_tensors(x)
     total = lgamma(x - 0.0) + p * (p - 1) / 4 * math.log(math.pi)
     for k in range(1, p):
         total = total + lgamma(x - k / 2)

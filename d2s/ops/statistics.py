@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
@@ -31,7 +32,7 @@ from d2s.ops.sorting import sort
 def _infer_norm(x: TensorSpec, *, axis: tuple[int, ...] | None, keepdim: bool) -> TensorSpec:
     if x.dtype.kind != "f":
         raise DTypeError(f"norm is defined for floating point tensors, got {x.dtype.name}")
-    return TensorSpec(reduced_shape(x.shape, axis_indices(axis, x.ndim), keepdim), x.dtype)
+    return TensorSpec(reduced_shape(x.shape, axis_indices(axis, x), keepdim), x.dtype)
 
 
 @define_op("euclidean_norm", kinds="f", infer=_infer_norm, saves=("x", "out"))
@@ -50,7 +51,7 @@ euclidean_norm_op.vjp(lambda g, out, x, *, axis, keepdim: _norm_gradient(g, out,
 
 
 def _count(x: Tensor, axis: Axis) -> Any:
-    axes = axis_indices(axis, x.ndim)
+    axes = axis_indices(axis, x)
     sizes = x.shape
     total = 1
     for place in range(x.ndim) if axes is None else axes:
@@ -128,7 +129,7 @@ def norm(
     if isinstance(axis, list | tuple) and len(axis) == 2 and p not in (None, "fro"):
         return _matrix_norm(x, p, (axis[0], axis[1]), keepdim)
     if p is None or p == "fro" or p == 2:
-        return bind(euclidean_norm_op, x, axis=axis_indices(axis, x.ndim), keepdim=bool(keepdim))
+        return bind(euclidean_norm_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
     if p == math.inf:
         return max(abs(x), axis, keepdim)
     if p == -math.inf:
@@ -154,11 +155,12 @@ def _matrix_norm(x: Tensor, p: Any, axes: tuple[int, int], keepdim: bool) -> Ten
         else:
             candidates = sum(abs(matrix), -2 if p in (1, -1) else -1)
         found = max(candidates, -1) if p > 0 else min(candidates, -1)
-    return unsqueeze(found, sorted(axis_index(axis, x.ndim) for axis in axes)) if keepdim else found
+    return unsqueeze(found, sorted(axis_index(axis, x) for axis in axes)) if keepdim else found
 
 
 def dist(x: Tensor, y: Tensor, p: float = 2, name: str | None = None) -> Tensor:
     """The `p`-norm of ``x - y``."""
+    need_tensors(x, y)
     return norm(x - y, p)
 
 
@@ -232,9 +234,9 @@ def _share(q: Any) -> float:
 def _axes_last(x: Tensor, axis: Any) -> tuple[Tensor, list[int]]:
     """`x` with the elements of some axes (by default all) in one, the last; and these axes."""
     if axis is None or not x.ndim:
-        axis_indices(axis, x.ndim)
+        axis_indices(axis, x)
         return reshape(x, [-1]), list(range(x.ndim))
-    places = sorted(axis_index(one, x.ndim) for one in (axis if isinstance(axis, list | tuple) else [axis]))
+    places = sorted(axis_index(one, x) for one in (axis if isinstance(axis, list | tuple) else [axis]))
     if len(places) == 1:
         return moveaxis(x, places, [-1]), places
     rest = [one for one in range(x.ndim) if one not in places]

@@ -6,6 +6,7 @@ import math
 import string
 from typing import Any
 
+from d2s.core.arrays import need_tensors
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Tensor
 from d2s.ops.axes import sizes_agree
@@ -38,6 +39,7 @@ def einsum(equation: str, *operands: Tensor) -> Tensor:
         If the letters do not fit the tensors, or a letter stands for different sizes.
     """
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], list | tuple) else list(operands)
+    need_tensors(*tensors)
     terms, result = _parsed(equation, tensors)
     _check_sizes(equation, terms, tensors)
     parts = [_without_repeats(term, tensor) for term, tensor in zip(terms, tensors, strict=True)]

@@ -1,6 +1,7 @@
 """Every public function on tensors, with one argument spoilt: what is raised names the function, shapes or dtypes.
 
-The calls are those of the comparison with Paddle; in each an axis, the shape of a tensor or its dtype is replaced.
+The calls are those of the comparison with Paddle; in each an axis, the shape of a tensor, its dtype or the tensor
+itself is replaced.
 Both modes raise the same error, in the same words, with the user's line.
 """
 
@@ -42,7 +43,7 @@ def arrays_in(tree: Any) -> Iterator[Array]:
             yield from arrays_in(part)
 
 
-def replaced(tree: Any, old: Array, new: Array) -> Any:
+def replaced(tree: Any, old: Array, new: Any) -> Any:
     if isinstance(tree, dict):
         return {key: replaced(part, old, new) for key, part in tree.items()}
     if isinstance(tree, list | tuple):
@@ -64,6 +65,7 @@ def spoilt(function: Callable[..., Any], call: Call) -> Iterator[tuple[str, Call
         data = np.asarray(array.data)
         others = [("shape", np.ones(shape, data.dtype)) for shape in ((3, 5, 7, 2), (), (0,), (2, 7))]
         others += [("dtype", data.real.astype(dtype)) for dtype in ("bool", "complex64", "int64")]
+        yield "kind", Call(replaced(call.args, array, "text"), replaced(call.kwargs, array, "text"))
         for what, other in others:
             yield what, Call(replaced(call.args, array, Array(other)), replaced(call.kwargs, array, Array(other)))
 
@@ -95,11 +97,14 @@ def test_what_is_wrong_is_said(name: str) -> None:
                 continue
             assert isinstance(error, D2SError), f"{what}: {error!r}"
             words = error.message
-            assert re.search(rf"(?<![a-z])({short}|{BY_VALUE.get(short, short)})(?![a-z])", words), words
+            known = "|".join({short, plain, BY_VALUE.get(short, short)})
+            # Operators have signs for names; the function `shape` is nothing but an attribute.
+            is_sign = plain.startswith("Tensor.__") and what == "kind"
+            assert is_sign or name == "shape" or re.search(rf"(?<![a-z])({known})(?![a-z])", words), words
             shapes = any(str(tensor.shape) in words for tensor in tensors)
             dtypes = any(tensor.dtype.name in words for tensor in tensors) or "bool" in words or "complex" in words
             assert {"shape": shapes or dtypes or short in BY_VALUE, "axis": "int" in words or "axes" in words,
-                    "dtype": shapes or dtypes}[what], words
+                    "dtype": shapes or dtypes, "kind": "str" in words}[what], words
             assert error.location is not None
             assert error.location.file == __file__
             again, _ = refusal(function, call, True)
