@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
@@ -95,6 +96,7 @@ def hardsigmoid(x: Tensor, slope: float = 0.1666667, offset: float = 0.5, name: 
 
 def hardswish(x: Tensor, name: str | None = None) -> Tensor:
     """``x * clip(x + 3, 0, 6) / 6``."""
+    need_tensors(x)
     return x * clip(x + 3, 0.0, 6.0) / 6
 
 
@@ -106,6 +108,7 @@ def leaky_relu(x: Tensor, negative_slope: float = 0.01, name: str | None = None)
 
 def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """`leaky_relu` with a learned slope, one for all or one per channel."""
+    need_tensors(x, weight)
     if weight.size != 1:
         channel = 1 if data_format.startswith("NC") else x.ndim - 1
         weight = reshape(weight, [-1 if axis == channel else 1 for axis in range(x.ndim)])
@@ -200,6 +203,7 @@ def thresholded_relu(x: Tensor, threshold: float = 1.0, value: float = 0.0, name
 
 def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tensor:
     """``silu(x) * y``; without `y`, its halves along the last axis are the two."""
+    need_tensors(x, *(() if y is None else (y,)))
     if y is None:
         x, y = chunk(x, 2, -1)
     return silu(x) * y

@@ -107,16 +107,19 @@ def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None
 
 def hsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
     """`tensor_split` along the second axis, of a vector along its only one."""
+    need_tensors(x)
     return tensor_split(x, num_or_indices, _checked(x, "hsplit", 1) - 1 if x.ndim == 1 else 1)
 
 
 def vsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
     """`tensor_split` along the first axis, of a tensor of at least two."""
+    need_tensors(x)
     return tensor_split(x, num_or_indices, _checked(x, "vsplit", 2) * 0)
 
 
 def dsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
     """`tensor_split` along the third axis."""
+    need_tensors(x)
     return tensor_split(x, num_or_indices, _checked(x, "dsplit", 3) - 1)
 
 
@@ -175,6 +178,7 @@ def view(x: Tensor, shape_or_dtype: Any, name: str | None = None) -> Tensor:
 
 def view_as(x: Tensor, other: Tensor, name: str | None = None) -> Tensor:
     """`x` in the shape of `other`, which has as many elements."""
+    need_tensors(x, other)
     return reshape(x, other.shape)
 
 

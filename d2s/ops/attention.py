@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Tensor
 from d2s.ops.dropout import dropout
@@ -59,6 +60,7 @@ def scaled_dot_product_attention(
     ShapeError
         If a tensor has another number of axes.
     """
+    need_tensors(query, key, value)
     if query.ndim != 4 or key.ndim != 4 or value.ndim != 4:
         raise ShapeError(
             f"attention needs tensors of shape (batch, length, heads, size), "

@@ -50,6 +50,17 @@ def own_axis(axis: Any, x: Any) -> int:
     return place
 
 
+def need_axes(name: str, x: Any, axes: Sequence[str]) -> None:
+    """Refuse what is no tensor, or has not these axes.
+
+    Raises
+    ------
+    DTypeError, ShapeError
+    """
+    if ndim_of(x) != len(axes):
+        raise ShapeError(f"{name} needs a tensor of {len(axes)} axes ({', '.join(axes)}), got shape {x.shape}")
+
+
 def axis_indices(axis: Any, of: Any) -> tuple[int, ...] | None:
     """Axes of a reduction of a tensor, or of so many axes, ascending and counted from the front; None: all of them.
 

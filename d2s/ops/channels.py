@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from d2s.core.arrays import ndim_of, need_tensors
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.annotations import Tensor
 from d2s.ops.arithmetic import pow
@@ -42,6 +43,7 @@ def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", nam
     ShapeError
         If the channels cannot be divided by r r.
     """
+    need_tensors(x)
     x, r = _images(x, data_format, "pixel_shuffle"), upscale_factor
     batch, channels, height, width = x.shape
     kept = _divided(channels, r * r, "the number of channels")
@@ -58,6 +60,7 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW",
     ShapeError
         If height or width cannot be divided by r.
     """
+    need_tensors(x)
     x, r = _images(x, data_format, "pixel_unshuffle"), downscale_factor
     batch, channels, height, width = x.shape
     rows, columns = _divided(height, r, "the height"), _divided(width, r, "the width")
@@ -74,6 +77,7 @@ def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW", name: str
     ShapeError
         If the channels cannot be divided by `groups`.
     """
+    need_tensors(x)
     x = _images(x, data_format, "channel_shuffle")
     batch, channels, height, width = x.shape
     size = _divided(channels, groups, "the number of channels")
@@ -109,6 +113,8 @@ def local_response_norm(
 
     Channels beyond the first and the last count as zeros.
     """
+    if ndim_of(x) < 3:
+        raise ShapeError(f"local_response_norm needs a tensor of at least 3 axes, got shape {x.shape}")
     channel = 1 if data_format.startswith("NC") else x.ndim - 1
     count = x.shape[channel]
     offset = np.arange(count)[:, None] - np.arange(count)

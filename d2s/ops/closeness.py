@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec, broadcast_shapes
@@ -42,6 +43,7 @@ def allclose(
 
 def equal_all(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Whether shapes and all elements are equal, as a 0-d bool tensor."""
+    need_tensors(x, y)
     if x.spec.shape != y.spec.shape:
         return full([], False)
     return all(equal(x, y))

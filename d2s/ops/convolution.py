@@ -14,10 +14,10 @@ from d2s.core.op import define_op
 from d2s.core.spec import Dim, Shape, Size, TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.axes import sizes_agree
+from d2s.ops.axes import need_axes, sizes_agree
 from d2s.ops.promotion import operands
 from d2s.ops.shape import reshape, squeeze, transpose, unsqueeze
-from d2s.ops.window_arguments import padding_of, pair
+from d2s.ops.window_arguments import IMAGE, LINE, padding_of, pair
 from d2s.ops.windows import Window, add_columns, columns_of, windowed_shape
 
 
@@ -160,6 +160,8 @@ def conv2d(
     ShapeError
         If the shapes do not fit, or the window does not fit into the padded image.
     """
+    need_axes("conv2d", x, IMAGE)
+    need_axes("the weight of conv2d", weight, IMAGE)
     if data_format == "NHWC":
         x = transpose(x, (0, 3, 1, 2))
     x, weight = operands(x, weight)
@@ -185,6 +187,8 @@ def conv1d(
     name: str | None = None,
 ) -> Tensor:
     """Convolution over the last axis: (B, C, L) with (O, C / groups, k) gives (B, O, OL); see `conv2d`."""
+    need_axes("conv1d", x, LINE)
+    need_axes("the weight of conv1d", weight, LINE)
     if data_format == "NLC":
         x = transpose(x, (0, 2, 1))
     border = padding if isinstance(padding, str) else _flat_padding(padding)
@@ -238,6 +242,8 @@ def conv2d_transpose(
     -------
     Tensor, shape (B, O, OH, OW)
     """
+    need_axes("conv2d_transpose", x, IMAGE)
+    need_axes("the weight of conv2d_transpose", weight, IMAGE)
     if data_format == "NHWC":
         x = transpose(x, (0, 3, 1, 2))
     x, weight = operands(x, weight)
@@ -272,6 +278,8 @@ def conv1d_transpose(
     name: str | None = None,
 ) -> Tensor:
     """Transposed convolution over the last axis: (B, C, L) with (C, O / groups, k); see `conv2d_transpose`."""
+    need_axes("conv1d_transpose", x, LINE)
+    need_axes("the weight of conv1d_transpose", weight, LINE)
     if data_format == "NLC":
         x = transpose(x, (0, 2, 1))
     border = padding if isinstance(padding, str) else _flat_padding(padding)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from d2s.core.arrays import need_tensors
 from d2s.errors import ShapeError
 from d2s.ops.activation import sigmoid
 from d2s.ops.annotations import Tensor
@@ -46,6 +47,7 @@ def gaussian_nll_loss(
     ShapeError
         If `variance` has another shape.
     """
+    need_tensors(input, label, variance)
     shape, own = list(input.shape), list(variance.shape)
     if own != shape:
         if own == shape[:-1]:
@@ -82,6 +84,7 @@ def poisson_nll_loss(
         Keeps the logarithm of an expected count finite.
     reduction : {"mean", "sum", "none"}
     """
+    need_tensors(input, label)
     label = cast(label, input.dtype)
     loss = exp(input) - label * input if log_input else input - label * log(input + epsilon)
     if full:
@@ -93,6 +96,7 @@ def poisson_nll_loss(
 
 def log_loss(input: Tensor, label: Tensor, epsilon: float = 1e-4, name: str | None = None) -> Tensor:
     """Cross-entropy of two classes for each element; `input` and `label` are probabilities."""
+    need_tensors(input, label)
     return -label * log(input + epsilon) - (1 - label) * log(1 - input + epsilon)
 
 
@@ -120,6 +124,7 @@ def sigmoid_focal_loss(
         How much less: the power of the probability of the wrong class.
     reduction : {"mean", "sum", "none"}
     """
+    need_tensors(logit, label)
     loss = binary_cross_entropy_with_logits(logit, label, reduction="none")
     predicted = sigmoid(logit)
     wrong = 1 - (predicted * label + (1 - predicted) * (1 - label))
@@ -144,6 +149,7 @@ def dice_loss(input: Tensor, label: Tensor, epsilon: float = 1e-5, name: str | N
     ShapeError
         If `label` does not fit.
     """
+    need_tensors(input, label)
     if label.ndim != input.ndim or label.shape[-1] != 1:
         raise ShapeError(f"dice_loss of shape {list(input.shape)} does not take labels of shape {list(label.shape)}")
     target = one_hot(squeeze(label, -1), input.shape[-1], input.dtype)

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import DType, Size, TensorSpec, as_dtype, default_dtype
 from d2s.errors import DTypeError, IndexOutOfRangeError, NotSupportedError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.axes import size_argument
+from d2s.ops.axes import need_axes, size_argument
 from d2s.ops.casting import cast
 from d2s.ops.comparison import not_equal
 from d2s.ops.gathering import take_op
@@ -110,6 +111,8 @@ def embedding(
     IndexOutOfRangeError
         If an element is no class.
     """
+    need_axes("the weight of embedding", weight, ("classes", "features"))
+    need_tensors(x, weight)
     if max_norm is not None or scale_grad_by_freq:
         raise NotSupportedError("embedding supports neither max_norm nor scale_grad_by_freq")
     rows = bind(take_op, weight, bind(class_index_op, x, classes=weight.shape[0]), axis=0)

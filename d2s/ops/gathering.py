@@ -288,6 +288,7 @@ def scatter_nd_add(x: Tensor, index: Tensor, updates: Tensor, name: str | None =
 
 def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Zeros of `shape` with `updates` added at `index`; see `scatter_nd_add`."""
+    need_tensors(index, updates)
     columns = _columns(index)
     template = tuple(IndexInput(position) for position in range(len(columns)))
     return bind(put_op, updates, *columns, index=template, shape=shape_argument(shape))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.gathering import index_select
@@ -65,6 +66,7 @@ def interpolate(
     ValueError
         If arguments are missing, contradict each other, or are not known.
     """
+    need_tensors(x)
     if mode not in _MODES:
         raise ArgumentError(f"mode must be one of {', '.join(_MODES)}, got {mode!r}")
     if x.ndim not in _MODES[mode]:
@@ -173,4 +175,5 @@ def upsample(
     name: str | None = None,
 ) -> Tensor:
     """An image of another size; see `interpolate`."""
+    need_tensors(x)
     return interpolate(x, size, scale_factor, mode, align_corners, align_mode, data_format)

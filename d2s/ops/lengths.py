@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from d2s.core.arrays import need_tensors
 from d2s.ops.annotations import Tensor
 from d2s.ops.casting import cast
 from d2s.ops.creation import arange
@@ -27,5 +28,6 @@ def sequence_mask(x: Tensor, maxlen: Any = None, dtype: Any = "int64", name: str
     -------
     Tensor, shape (*x.shape, maxlen)
     """
+    need_tensors(x)
     places = x.max().item() if maxlen is None else maxlen
     return cast(arange(places, dtype=x.dtype) < unsqueeze(x, -1), dtype)

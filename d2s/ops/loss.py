@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.activation import log_sigmoid
 from d2s.ops.annotations import Tensor
 from d2s.ops.arithmetic import maximum, subtract
-from d2s.ops.axes import axis_index, sizes_agree
+from d2s.ops.axes import axis_index, own_axis, sizes_agree
 from d2s.ops.casting import cast
 from d2s.ops.comparison import not_equal
 from d2s.ops.encoding import class_index_op, one_hot
@@ -89,6 +90,7 @@ def cross_entropy(
     IndexOutOfRangeError
         If a label is no class.
     """
+    need_tensors(input, label)
     input = floating(input, "the input of cross_entropy")
     axis = axis_index(axis, input)
     if axis != input.ndim - 1:
@@ -157,6 +159,7 @@ def softmax_with_cross_entropy(
 
     `numeric_stable_mode` is ignored; with `return_softmax` the probabilities are given too.
     """
+    need_tensors(logits, label)
     loss = cross_entropy(logits, label, None, ignore_index, "none", soft_label, axis)
     if loss.ndim < logits.ndim:
         loss = unsqueeze(loss, axis)
@@ -201,6 +204,9 @@ def nll_loss(
     -------
     Tensor, shape () or, with "none", the shape of `label`
     """
+    need_tensors(input, label)
+    if label.ndim != input.ndim - 1:
+        raise ShapeError(f"nll_loss of shape {input.shape} needs labels with an axis less, got shape {label.shape}")
     input = moveaxis(input, 1, -1)
     valid = not_equal(label, ignore_index)
     index = bind(class_index_op, where(valid, label, 0), classes=input.shape[-1])
@@ -215,6 +221,7 @@ def binary_cross_entropy(
     input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
     """Cross-entropy of two classes; `input` and `label` are probabilities.  Logarithms are cut off at -100."""
+    need_tensors(input, label)
     positive, negative = maximum(log(input), -100.0), maximum(log(1 - input), -100.0)
     loss = -(label * positive + (1 - label) * negative)
     return reduced(loss if weight is None else loss * weight, reduction)
@@ -242,6 +249,7 @@ def binary_cross_entropy_with_logits(
     pos_weight : Tensor, optional
         Factor of the first class.
     """
+    need_tensors(logit, label)
     if pos_weight is None:
         loss = -(label * log_sigmoid(logit) + (1 - label) * log_sigmoid(-logit))
     else:
@@ -278,12 +286,14 @@ def kl_div(
     reduction : {"mean", "batchmean", "sum", "none"}
         "batchmean" divides the sum by the size of the first axis.
     """
+    need_tensors(input, label)
     if log_target:
         loss = exp(label) * (label - input)
     else:
         is_positive = label > 0
         loss = where(is_positive, label * (log(where(is_positive, label, 1.0)) - input), 0.0)
     if reduction == "batchmean":
+        own_axis(0, input)
         return sum(loss) / input.shape[0]
     return reduced(loss, reduction)
 
@@ -306,6 +316,7 @@ def margin_ranking_loss(
     input: Tensor, other: Tensor, label: Tensor, margin: float = 0.0, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
     """How far ``label * (other - input) + margin`` exceeds 0."""
+    need_tensors(input, other, label)
     return reduced(maximum(label * (other - input) + margin, 0.0), reduction)
 
 
@@ -313,5 +324,8 @@ def label_smooth(
     label: Tensor, prior_dist: Tensor | None = None, epsilon: float = 0.1, name: str | None = None
 ) -> Tensor:
     """One-hot labels with the share `epsilon` of the probability spread over all classes (or as `prior_dist`)."""
-    prior = 1 / label.shape[-1] if prior_dist is None else prior_dist
+    own_axis(-1, label)
+    # Of no classes nothing is spread.
+    classes = label.shape[-1] if getattr(label, "spec", label).shape[-1] != 0 else 1
+    prior = 1 / classes if prior_dist is None else prior_dist
     return label * (1 - epsilon) + prior * epsilon

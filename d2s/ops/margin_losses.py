@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.activation import log_sigmoid
@@ -97,6 +98,7 @@ def hinge_embedding_loss(
 
 def soft_margin_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """``log(1 + exp(-label * input))`` with labels 1 and -1; safe for scores of any finite size."""
+    need_tensors(input, label)
     return reduced(-log_sigmoid(cast(label, input.dtype) * input), reduction)
 
 
@@ -133,6 +135,7 @@ def multi_margin_loss(
     ShapeError
         If `input` is no matrix.
     """
+    need_tensors(input, label)
     if input.ndim != 2:
         raise ShapeError(f"multi_margin_loss needs scores of shape (N, C), got {list(input.shape)}")
     classes = input.shape[1]
@@ -154,5 +157,6 @@ def multi_label_soft_margin_loss(
 
     `label` holds 1 for each class that holds and 0 for the others; `weight` has a factor for each class.
     """
+    need_tensors(input, label)
     loss = -(label * log_sigmoid(input) + (1 - label) * log_sigmoid(-input))
     return reduced(mean(loss if weight is None else loss * weight, -1), reduction)

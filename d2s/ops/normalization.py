@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import ndim_of, need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
@@ -167,6 +168,7 @@ def layer_norm(
     ShapeError
         If `x` does not end in `normalized_shape`.
     """
+    need_tensors(x, *(part for part in (weight, bias) if part is not None))
     sizes = integers(normalized_shape)
     own = x.spec.shape[x.ndim - len(sizes) :]
     if len(sizes) > x.ndim or not all(type(a) is not int or sizes_agree(a, b) for a, b in zip(sizes, own, strict=True)):
@@ -292,6 +294,8 @@ def group_norm(
     ShapeError
         If the channels of `x`, (B, C, ...) or (B, ..., C), cannot be split evenly.
     """
+    if ndim_of(x) < 2:
+        raise ShapeError(f"group_norm needs a tensor of at least 2 axes, got shape {x.shape}")
     sizes, channel = list(x.shape), _channel_axis(x.ndim, data_format)
     if isinstance(sizes[channel], int) and sizes[channel] % num_groups:
         raise ShapeError(

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Tensor
+from d2s.ops.axes import need_axes
 from d2s.ops.convolution import conv2d, conv2d_transpose
 from d2s.ops.shape import reshape
-from d2s.ops.window_arguments import pair
+from d2s.ops.window_arguments import IMAGE, pair
 
 
 def _selecting(channels: Any, kernel: tuple[int, int], dtype: Any) -> Array:
@@ -49,6 +51,7 @@ def unfold(
     Tensor, shape (B, C kh kw, L)
         One column for each of the L places of the window.
     """
+    need_axes("unfold", x, IMAGE)
     kernel = pair(kernel_sizes, "kernel_sizes")
     weight = _selecting(x.shape[1], kernel, x.dtype)
     seen = conv2d(x, weight, None, strides, _border(paddings), dilations, x.shape[1])
@@ -84,6 +87,7 @@ def fold(
     ShapeError
         If the columns do not come from an image of these sizes.
     """
+    need_tensors(x)
     kernel, sizes = pair(kernel_sizes, "kernel_sizes"), pair(output_sizes, "output_sizes")
     border, places = _border(paddings), kernel[0] * kernel[1]
     counts = _window_counts(sizes, kernel, pair(strides, "strides"), border, pair(dilations, "dilations"))

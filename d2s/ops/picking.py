@@ -181,7 +181,7 @@ def select_scatter(x: Tensor, values: Tensor, axis: int, index: int, name: str |
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """`length` slices along an axis from `start` on."""
-    place = axis_index(dim, input)
+    place = own_axis(dim, input)
     begin = start + input.shape[place] if start < 0 else start
     size = input.shape[place]
     if isinstance(size, int) and not 0 <= begin <= begin + length <= size:

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.errors import NotSupportedError, ShapeError
 from d2s.ops.annotations import Array, Tensor
+from d2s.ops.axes import need_axes
 from d2s.ops.casting import cast
 from d2s.ops.creation import arange, ones
 from d2s.ops.joining import stack
 from d2s.ops.products import matmul
 from d2s.ops.reduction import max as largest
 from d2s.ops.shape import broadcast_to, reshape, squeeze, transpose, unsqueeze
-from d2s.ops.window_arguments import padding_of, pair
+from d2s.ops.window_arguments import IMAGE, LINE, padding_of, pair
 from d2s.ops.window_reduction import max_pool2d_op, pick2d_op, window_sum_op
 from d2s.ops.windows import Window
 
@@ -73,6 +75,7 @@ def max_pool2d(
     mask : Tensor, int32, shape (B, C, OH, OW)
         With `return_mask`: places in the image, row by row.
     """
+    need_tensors(x)
     if data_format == "NHWC":
         x = transpose(x, (0, 3, 1, 2))
     window = _window(x, kernel_size, stride, padding, ceil_mode)
@@ -107,6 +110,7 @@ def avg_pool2d(
     divisor_override : float, optional
         Divide the sum by this instead of the number of places.
     """
+    need_tensors(x)
     if data_format == "NHWC":
         x = transpose(x, (0, 3, 1, 2))
     window = _window(x, kernel_size, stride, padding, ceil_mode)
@@ -191,6 +195,7 @@ def _averaging(size: Any, count: Any, dtype: Any) -> Array:
 
 def adaptive_avg_pool2d(x: Tensor, output_size: Any, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """Means over ranges that divide the last two axes into `output_size` parts (None: keep that size)."""
+    need_axes("adaptive_avg_pool2d", x, IMAGE)
     if data_format == "NHWC":
         x = transpose(x, (0, 3, 1, 2))
     rows, columns = pair(output_size, "output_size")
@@ -203,11 +208,13 @@ def adaptive_avg_pool2d(x: Tensor, output_size: Any, data_format: str = "NCHW", 
 
 def adaptive_avg_pool1d(x: Tensor, output_size: int, name: str | None = None) -> Tensor:
     """Means over ranges that divide the last axis of (B, C, L) into `output_size` parts."""
+    need_axes("adaptive_avg_pool1d", x, LINE)
     return matmul(x, _averaging(x.shape[2], output_size, x.dtype).T)
 
 
 def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Tensor:
     """Largest elements of ranges that divide the last two axes into `output_size` parts."""
+    need_axes("adaptive_max_pool2d", x, IMAGE)
     if return_mask:
         raise NotSupportedError("adaptive_max_pool2d with return_mask=True is not supported")
     rows, columns = pair(output_size, "output_size")
@@ -221,4 +228,5 @@ def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, 
 
 def adaptive_max_pool1d(x: Tensor, output_size: int, return_mask: bool = False, name: str | None = None) -> Tensor:
     """Largest elements of ranges that divide the last axis of (B, C, L) into `output_size` parts."""
+    need_axes("adaptive_max_pool1d", x, LINE)
     return squeeze(adaptive_max_pool2d(unsqueeze(x, 2), [1, output_size], return_mask), 2)

@@ -21,16 +21,19 @@ def is_tensor(x: Any) -> bool:
 
 def is_complex(x: Tensor) -> bool:
     """True if the elements are complex numbers."""
+    need_tensors(x)
     return bool(x.dtype.kind == "c")
 
 
 def is_floating_point(x: Tensor) -> bool:
     """True if the elements are floating point numbers."""
+    need_tensors(x)
     return bool(x.dtype.kind == "f")
 
 
 def is_integer(x: Tensor) -> bool:
     """True if the elements are integers; False for bools."""
+    need_tensors(x)
     return x.dtype.kind in "iu"
 
 

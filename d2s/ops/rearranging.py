@@ -213,6 +213,7 @@ def pad(
     ValueError
         If `mode` is another word.
     """
+    need_tensors(x)
     if mode != "constant" and mode not in _BORDER_INDEX:
         raise ArgumentError(f"mode must be 'constant', {', '.join(map(repr, _BORDER_INDEX))}, got {mode!r}")
     widths = _border_widths(pad, x, data_format, pad_from_left_axis)
@@ -244,4 +245,5 @@ def _border_widths(pad: Any, x: Tensor, data_format: str | None, from_left: bool
 
 def zeropad2d(x: Tensor, padding: Any, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """`x`, (B, C, H, W), with zeros around: `padding` is left, right, top, bottom."""
+    need_tensors(x)
     return pad(x, padding, "constant", 0.0, data_format)

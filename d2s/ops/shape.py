@@ -222,6 +222,7 @@ def moveaxis(x: Tensor, source: Any, destination: Any, name: str | None = None) 
 
 def swapaxes(x: Tensor, axis0: int, axis1: int, name: str | None = None) -> Tensor:
     """Two axes exchanged."""
+    need_tensors(x)
     order = list(range(x.ndim))
     first, second = axis_index(axis0, x, "axis0"), axis_index(axis1, x, "axis1")
     order[first], order[second] = second, first

@@ -7,6 +7,9 @@ from typing import Any
 
 from d2s.errors import ShapeError
 
+IMAGE = ("batch", "channels", "height", "width")
+LINE = ("batch", "channels", "length")
+
 
 def pair(value: Any, what: str) -> tuple[Any, Any]:
     """A number for both axes, or one for each.

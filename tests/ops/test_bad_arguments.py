@@ -27,9 +27,11 @@ ALIASES = {
     "amax": "max", "amin": "min", "remainder": "mod", "row_stack": "vstack", "gammaln": "lgamma", "neg": "negative",
     "as_complex": "complex", "expand_as": "expand", "sgn": "sign", "Tensor.__floordiv__": "floor_divide",
     "Tensor.__mod__": "mod", "Tensor.__pow__": "pow", "linalg.inv": "inverse",
+    "bitwise_invert": "bitwise_not",
 }
 # The op that computes the function refuses what only the values show, such as an index out of range.
-BY_VALUE = {"expand": "broadcast_to", "index_put": "getitem", "gather_nd": "getitem", "index_fill": "setitem",
+BY_VALUE = {"nn.functional.embedding": "class_index",
+            "expand": "broadcast_to", "index_put": "getitem", "gather_nd": "getitem", "index_fill": "setitem",
             "masked_scatter": "take", "take": "getitem", "gather": "take", "index_select": "take"}
 # Sizes that are found in the run are no numbers while a function is traced.
 OTHER_WORDS = {"index_put"}
@@ -97,7 +99,7 @@ def test_what_is_wrong_is_said(name: str) -> None:
                 continue
             assert isinstance(error, D2SError), f"{what}: {error!r}"
             words = error.message
-            known = "|".join({short, plain, BY_VALUE.get(short, short)})
+            known = "|".join({short, plain, BY_VALUE.get(short, short), BY_VALUE.get(plain, short)})
             # Operators have signs for names; the function `shape` is nothing but an attribute.
             is_sign = plain.startswith("Tensor.__") and what == "kind"
             assert is_sign or name == "shape" or re.search(rf"(?<![a-z])({known})(?![a-z])", words), words

@@ -15,9 +15,10 @@ import numpy as np
 
 @dataclass
 class Array:
-    """Data of a tensor."""
+    """Data of a tensor; `stops`: it requires no gradient, although it could."""
 
     data: Any
+    stops: bool = False
 
 
 @dataclass

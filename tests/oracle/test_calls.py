@@ -21,6 +21,7 @@ from . import (  # noqa: F401
     calls_of_dtypes,
     calls_of_elementwise,
     calls_of_matrices,
+    calls_of_nn,
     calls_of_reductions,
     calls_of_shapes,
 )
@@ -40,6 +41,7 @@ DIFFERENCES = {
     "sum|whole": "the sum of uint8 is int64, as that of other integers, and does not overflow",
     "tanh|complex": "the gradient of Paddle lacks a conjugate",
     "var|whole": "the variance of integers is a float",
+    "nn.functional.gaussian_nll_loss": "Paddle has no gradient of the variance",
     "meshgrid": "Paddle cannot differentiate the meshgrid of one vector",
 }
 
@@ -57,6 +59,8 @@ def tensors_in(tree: Any, make: Callable[[Any], Any], made: list[Any]) -> Any:
     """`tree` with a tensor for each `Array`; the tensors go to `made`."""
     if isinstance(tree, Array):
         made.append(make(tree.data))
+        if tree.stops:
+            made[-1].stop_gradient = True
         return made[-1]
     if isinstance(tree, list | tuple):
         return type(tree)(tensors_in(part, make, made) for part in tree)
@@ -165,3 +169,34 @@ def test_in_both_modes(name: str) -> None:
         assert not isinstance(traced, str), traced
         for one, two in zip((*eager[0], *eager[1]), (*traced[0], *traced[1]), strict=True):
             np.testing.assert_array_equal(one, two, strict=True)
+
+
+# Public functions that no call is for, and what compares them.
+ELSEWHERE = {
+    "random numbers, which are others": [
+        "bernoulli", "gaussian", "log_normal", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",
+        "randint_like", "randn", "randn_like", "randperm", "standard_normal", "uniform", "nn.functional.dropout",
+        "nn.functional.dropout1d", "nn.functional.dropout2d", "nn.functional.alpha_dropout",
+        "nn.functional.gumbel_softmax", "nn.functional.rrelu"],
+    "the state of the generator": ["seed", "get_rng_state", "set_rng_state"],
+    "values that are not yet there": ["empty", "empty_like"],
+    "not of tensors": ["finfo", "iinfo", "is_tensor"],
+    "the sign of each vector is open; `eigvalsh`, `svdvals` and `pinv` are called": [
+        "linalg.eigh", "linalg.qr", "linalg.svd"],
+    "the layers, in test_layers": [
+        "nn.functional.batch_norm", "nn.functional.instance_norm", "nn.functional.rms_norm"],
+    "writes to its argument": ["increment"],
+}
+
+
+def test_every_public_function_is_called() -> None:
+    from .test_in_place import NAMES
+
+    called = {id(function_of(d2s, name)) for name in (*CALLS, *NAMES)}
+    known = {id(function_of(d2s, name)) for names in ELSEWHERE.values() for name in names}
+    assert not called & known
+    for module in (d2s.ops, d2s.linalg, d2s.fft, d2s.nn.functional):
+        for name in module.__all__:
+            function = getattr(module, name)
+            if callable(function):
+                assert id(function) in called | known, f"{module.__name__}.{name}"
