@@ -326,6 +326,7 @@ def label_smooth(
     """One-hot labels with the share `epsilon` of the probability spread over all classes (or as `prior_dist`)."""
     own_axis(-1, label)
     # Of no classes nothing is spread.
-    classes = label.shape[-1] if getattr(label, "spec", label).shape[-1] != 0 else 1
+    known: Any = getattr(label, "spec", label)
+    classes = label.shape[-1] if known.shape[-1] != 0 else 1
     prior = 1 / classes if prior_dist is None else prior_dist
     return label * (1 - epsilon) + prior * epsilon
