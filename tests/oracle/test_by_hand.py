@@ -23,7 +23,7 @@ PROGRAMS = {
     if isinstance(function, FunctionType) and function.__module__ == module.__name__}
 
 # What static mode refuses (docs/limitations.md).
-REFUSED = {"writes.view_made_in_turn": "U12", "walks.create_graph_grad_in_turns": "U21"}
+REFUSED = {"writes.view_made_in_turn": "U12"}
 
 # Where the libraries differ: rows of the contract that say whose answer is right.
 OF_ERRORS = "B10 B11: what a hook raises comes as OSError"
