@@ -35,6 +35,9 @@ def attr(tracer: Tracer, value: Any, name: str) -> Any:
     if isinstance(value, LayerHandle) and name == "remove":
         return value.remove
     if isinstance(value, ObjectVariable):
+        if name.startswith("__") and name.endswith("__"):
+            # Python would give that of what stands for the object.
+            return tracer.python_call(getattr, (value, name), effect=True)
         return _variable_attribute(tracer, value, name)
     if isinstance(value, TensorBase):
         variable = tracer.symbol(value)

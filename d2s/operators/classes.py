@@ -22,7 +22,8 @@ def type_of(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
     """``type(thing)``: of what stands for something, the type of that; with three arguments, a new class."""
     if len(args) != 1 or kwargs:
         return type(*args, **kwargs)
-    return _class_of(tracer, args[0]) or type(args[0])
+    found = _class_of(tracer, args[0])
+    return tracer.python_call(type, args, effect=True) if found is None else found
 
 
 def _class_of(tracer: Tracer, thing: Any) -> Any:

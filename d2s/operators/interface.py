@@ -301,9 +301,9 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         return made if tracer is None else open_functions.displayed(tracer, made)
 
-    def matched(self, subject: Any, types_at: str) -> Any:  # type: ignore[override]
+    def matched(self, subject: Any, types_at: str, looks_at: str) -> Any:  # type: ignore[override]
         tracer = current_tracer()
-        return subject if tracer is None else native.matched(tracer, subject, types_at)
+        return subject if tracer is None else native.matched(tracer, subject, types_at, looks_at)
 
     def mapping(self, value: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

@@ -188,13 +188,14 @@ def unpack(tracer: Tracer, value: Any, before: int | None, after: int | None) ->
     return items_of(tracer, late_call(method))
 
 
-def matched(tracer: Tracer, subject: Any, types_at: str) -> Any:
+def matched(tracer: Tracer, subject: Any, types_at: str, looks_at: str) -> Any:
     """What a ``match`` statement looks at.
 
     `types_at` says where its class patterns stand, which ask for types: symbols cannot show theirs.
     """
     asks = {"": False, "top": isinstance(subject, Variable | ObjectVariable), "inside": holds_symbols(subject)}
-    if asks[types_at] or id(subject) in tracer.dirty:
+    looked_into = isinstance(subject, ObjectVariable) or looks_at == "inside"
+    if asks[types_at] or id(subject) in tracer.dirty or (looks_at and looked_into and _may_be_anything(subject)):
         raise TracingError(
             "a match statement looks at a value that is known only when the Program runs", user_location(),
             "Use if and isinstance, or keep the function eager with @d2s.jit.not_to_static.",
@@ -208,6 +209,14 @@ def matched(tracer: Tracer, subject: Any, types_at: str) -> Any:
             kind="T06",
         )
     return seen_subject
+
+
+def _may_be_anything(tree: Any) -> bool:
+    """True if there is an object of the run that patterns may take for something else than it is."""
+    if isinstance(tree, ObjectVariable):
+        return tree.value.kind not in (int, float, str)
+    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list | tuple) else ()
+    return any(map(_may_be_anything, parts))
 
 
 def _holds_older_objects(tracer: Tracer, tree: Any, asks_types: bool) -> bool:

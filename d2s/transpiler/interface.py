@@ -318,8 +318,11 @@ class PythonOperators:
         return value or rest()
 
     @staticmethod
-    def matched(subject: Any, types_at: str) -> Any:
-        """What a ``match`` statement looks at; `types_at` is "top" or "inside" if it has class patterns."""
+    def matched(subject: Any, types_at: str, looks_at: str) -> Any:
+        """What a ``match`` statement looks at.
+
+        `types_at` is "top" or "inside" if it has class patterns, `looks_at` if it has sequences, mappings or ``None``.
+        """
         return subject
 
     @staticmethod

@@ -142,3 +142,34 @@ def tuple_that_grows(x, n):
     while n > 0:
         kept, n = (*kept, n), n - 1
     return x, kept
+
+
+@program
+def type_of_what_may_be_none(x, c, n):
+    kept = None
+    while n > 0:
+        kept = x * 2 if x.sum() > c else None
+        x, n = x + 1, n - 1
+    return type(kept) is type(None), kept.__class__.__name__, kept is None, kept == None  # noqa: E711
+
+
+@refused
+def match_on_what_may_be_none(x, c, n):
+    kept = None
+    while n > 0:
+        kept = x * 2 if x.sum() > c else None
+        x, n = x + 1, n - 1
+    match kept:
+        case None:
+            return x
+        case _:
+            return kept
+
+
+@refused
+def match_on_a_bool_of_the_run(x, c):
+    match bool(c > 0), x:
+        case True, y:
+            return y
+        case _, y:
+            return -y

@@ -21,6 +21,7 @@ from d2s.transpiler.template import assign, call, constant, load, own_call, thun
 from d2s.transpiler.visitors import Visitor
 
 # What a comprehension may hold that sees the scope of the comprehension later, or binds or waits outside of it.
+_LOOKING_PATTERNS = (gast.MatchSingleton, gast.MatchSequence, gast.MatchMapping)  # that ask what an object is
 _NEEDS_ITS_SCOPE = (gast.Lambda, gast.GeneratorExp, gast.NamedExpr, gast.Yield, gast.YieldFrom, gast.Await)
 # Built-in functions that take all of an iterator, the last two until they know.
 _TAKE_ALL = ("sum", "max", "min", "sorted", "list", "tuple", "set", "frozenset", "any", "all")
@@ -467,11 +468,9 @@ class _Instrument(Stores):
 
     def visit_Match(self, node: Node) -> Any:
         patterns = [case.pattern for case in node.cases]
-        all_, top = ([part for pattern in patterns for part in ways(pattern) if isinstance(part, gast.MatchClass)]
-                     for ways in (walk, _alternatives))
-        types_at = "" if not all_ else "top" if len(all_) == len(top) else "inside"
+        types_at, looks_at = (_place_of(patterns, kinds) for kinds in (gast.MatchClass, _LOOKING_PATTERNS))
         subject = self.visit(node.subject)
-        node.subject = self.operator("matched", node.subject, subject, constant(types_at))
+        node.subject = self.operator("matched", node.subject, subject, constant(types_at), constant(looks_at))
         node.cases = [self.visit(case) for case in node.cases]
         return node
 
@@ -483,6 +482,13 @@ class _Instrument(Stores):
 
 def _tuple(parts: Iterable[Node]) -> Node:
     return gast.Tuple(elts=list(parts), ctx=gast.Load())
+
+
+def _place_of(patterns: list[Node], kinds: Any) -> str:
+    """Where patterns of these kinds stand: "" nowhere, "top", or "inside" if any are below others."""
+    all_, top = (sum(isinstance(part, kinds) for pattern in patterns for part in ways(pattern))
+                 for ways in (walk, _alternatives))
+    return "" if not all_ else "top" if all_ == top else "inside"
 
 
 def _alternatives(pattern: Node) -> list[Node]:
