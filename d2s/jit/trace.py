@@ -10,12 +10,12 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from d2s.core.interpreter import GradModeBlock, state, use_interpreter
-from d2s.errors import Location, UnsupportedSyntaxError, user_location
+from d2s.errors import Location, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import conversion
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
 from d2s.operators.outcomes import Outcome
-from d2s.operators.recorder import FollowBoth, OfAnyKind, TooManyWays
+from d2s.operators.recorder import ArraysOfTheRun, FollowBoth, OfAnyKind, TooManyWays
 from d2s.operators.region import explore
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Argument, Source, fetcher
@@ -81,8 +81,10 @@ def record(
     merging: dict[Location | None, bool] = {}
     followed: set[Location | None] = set()
     of_any_kind: dict[Location | None, frozenset[str]] = {}
+    makes_arrays = False
     while True:
         tracer = Tracer(Program(name), numbers, sizes)
+        tracer.late_arrays.are_all_late = makes_arrays
         tracer.merging, tracer.of_any_kind = merging, of_any_kind
         tracer.followed.update(followed)
         if guards is not None:
@@ -91,6 +93,13 @@ def record(
             _record(tracer, function, signature, bound)
         except TooManyWays as found:
             merging = {**merging, found.place: found.opens}
+            continue
+        except ArraysOfTheRun:
+            if makes_arrays:
+                raise TracingError(
+                    "an array that only the run makes is written while tracing", user_location(),
+                    "Make it by a function of NumPy.", kind="T02") from None
+            makes_arrays = True
             continue
         except OfAnyKind as found:
             known = of_any_kind.get(found.place, frozenset())

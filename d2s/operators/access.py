@@ -98,6 +98,8 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
         if name in ("stop_gradient", "is_leaf") and value.value in tracer.may_stop:
             point = ObjectVariable(tracer, tracer.hook_point(value.value))
             return tracer.python_call(getattr, (point, name), kind=bool)
+    elif (known := tracer.late_arrays.attribute(value, name)) is not ABSENT:
+        return known
     elif name in ObjectVariable.__slots__:
         # The object may have attributes of these names too.
         return tracer.python_call(getattr, (value, name), effect=True)

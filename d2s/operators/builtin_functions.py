@@ -25,6 +25,7 @@ from d2s.operators import (
     special_methods,
 )
 from d2s.operators.control_flow import Turns, either, for_loop, not_
+from d2s.operators.guards import ABSENT
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
@@ -45,6 +46,9 @@ def _len(tracer: Tracer, thing: Any) -> Any:
     if isinstance(thing, Variable) and thing.spec.shape and not isinstance(thing.spec.shape[0], int):
         return thing.shape[0]
     tracer.check_untouched(thing)
+    shape = tracer.late_arrays.attribute(thing, "shape")
+    if shape is not ABSENT and shape:
+        return shape[0]
     if isinstance(thing, ObjectVariable) or is_open(thing) or tracer.is_unknown(thing):
         return tracer.python_call(len, (thing,), kind=int, effect=True)
     method = None if isinstance(thing, TensorBase) else access.special(tracer, thing, "__len__")
@@ -215,7 +219,7 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
         if kwargs.get("key") is not None:
             kwargs["key"] = wrapped(kwargs["key"])
         if holds_objects(args) and not kwargs:
-            kind = _common_kind(args)
+            kind = _common_kind(args[0] if len(args) == 1 and function in (min, max) else args)
             return tracer.python_call(function, args, kind=kind)
         if len(args) != 1:
             return function(*args, **_in_order(tracer, args, kwargs))
@@ -232,7 +236,9 @@ def _in_order(tracer: Tracer, parts: Any, kwargs: dict[str, Any]) -> dict[str, A
     return kwargs if key is None else {**kwargs, "key": key}
 
 
-def _common_kind(args: tuple[Any, ...]) -> type | None:
+def _common_kind(args: Any) -> type | None:
+    if not isinstance(args, list | tuple):
+        return None
     kinds = {part.value.kind if isinstance(part, ObjectVariable) else type(part) for part in args}
     return kinds.pop() if len(kinds) == 1 else None
 

@@ -65,6 +65,8 @@ class Lowering:
         self.regions: list[tuple[Heap, Block]] = []
         # True while what the function gives is lowered: nothing comes after it.
         self.is_last = False
+        # Arrays that the function gives, each with what stands for it.
+        self._results: dict[int, tuple[Any, Value]] = {}
 
     def __call__(self, tree: Any) -> Any:
         """A template of Values and constants from which the Program makes `tree` when it runs."""
@@ -97,7 +99,7 @@ class Lowering:
         if isinstance(tree, slice):
             return slice(self(tree.start), self(tree.stop), self(tree.step))
         if isinstance(tree, np.ndarray):
-            return self._call(_copy_of, tree)
+            return self._array(tree)
         if isinstance(tree, (*CONTAINERS, SimpleNamespace)) or tracer.is_made(tree):
             return self._built(tree)
         if _is_plain_instance(tree):
@@ -136,6 +138,18 @@ class Lowering:
                 rest, attrs = self(how.rest), self(how.attrs)
                 self._shared[pair] = self._call(share, how.op, *pair, rest, attrs, how.index)
         return tensor
+
+    def _array(self, array: np.ndarray[Any, Any]) -> Value:
+        """An array that the traced code has made, handed over as it is now."""
+        late_arrays = self.tracer.late_arrays
+        if array.base is not None or not (self.is_last or late_arrays.is_only_read):
+            # What is written to it by either side, or to what it shows a part of, is seen by the other.
+            late_arrays.need()
+        if not self.is_last:
+            return self._call(_copy_of, array)
+        if id(array) not in self._results:
+            self._results[id(array)] = array, self._call(_copy_of, array)
+        return self._results[id(array)][1]
 
     # --- functions ---------------------------------------------------------------------------------------------
 

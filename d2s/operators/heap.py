@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CellType, FunctionType, MemberDescriptorType, MethodType, SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from d2s.operators.choices import may_be
 from d2s.operators.iterators import progress_of
 from d2s.operators.open_items import OpenItems
+from d2s.operators.recorder import ArraysOfTheRun
 from d2s.operators.views import relatives
 from d2s.static.runtime import MISSING
 from d2s.static.variable import Variable
@@ -41,6 +44,8 @@ def content_of(node: Any) -> Any:
             return MISSING
     if isinstance(node, Variable):
         return node.value
+    if isinstance(node, np.ndarray):
+        return node.tobytes() if node.dtype != object else node.tolist()
     if isinstance(node, dict):
         return dict(dict.items(node)) if not isinstance(node, OrderedDict) else dict(OrderedDict.items(node))
     if isinstance(node, CONTAINERS):
@@ -133,6 +138,8 @@ def is_same(node: Any, first: Any, second: Any) -> bool:
         return True
     if isinstance(node, CellType | Variable):
         return False
+    if isinstance(node, np.ndarray):
+        return bool(first == second)
     if isinstance(first, dict):
         return (
             list(first) == list(second)
@@ -196,7 +203,7 @@ class Heap:
             stack.extend((*relatives(node), *may_be(node)))
         elif isinstance(content, dict):
             stack.extend(content.values())
-        elif not isinstance(node, bytearray):
+        elif not isinstance(node, bytearray | np.ndarray):
             stack.extend(content)
 
     def _is_mutable(self, thing: Any) -> bool:
@@ -204,14 +211,22 @@ class Heap:
             return True
         if self._is_outer(thing) or isinstance(thing, type):
             return False
-        return isinstance(thing, CONTAINERS) or is_user_object(thing)
+        return isinstance(thing, (*CONTAINERS, np.ndarray)) or is_user_object(thing)
 
     def changes(self) -> dict[int, tuple[Any, Any]]:
-        """Objects that hold something else now, by identity, with what they hold."""
+        """Objects that hold something else now, by identity, with what they hold.
+
+        Raises
+        ------
+        ArraysOfTheRun
+            If an array was written: the trace cannot make one of two.
+        """
         found = {}
         for key, node in self.nodes.items():
             now = content_of(node)
             if not is_same(node, self.contents[key], now):
+                if isinstance(node, np.ndarray):
+                    raise ArraysOfTheRun
                 found[key] = (node, now)
         return found
 

@@ -15,7 +15,7 @@ from d2s.operators.access import special
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import holds_older_content, holds_tensors, run_over
+from d2s.operators.libraries import check_unwritten, holds_older_content, holds_symbols, holds_tensors, run_over
 from d2s.operators.open_items import is_open
 from d2s.operators.protocols import iterable_of
 from d2s.operators.sources import Constant
@@ -48,6 +48,8 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
             names = picking.names_in(tracer, value)
             return picking.picked(tracer, lambda number: item(tracer, value, names[number]), place, len(names))
     if source is None:
+        if isinstance(value, np.ndarray) and holds_symbols(index):
+            tracer.late_arrays.need()
         _fill_in(value, index)
         return value[_position(tracer, value, index)]
     index = _position(tracer, value, index)
@@ -135,6 +137,7 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     if isinstance(target, dict):
         keys.key(tracer, index, target)
     _adopt_namespace(tracer, target)
+    check_unwritten(tracer, target, index, value)
     setter = special(tracer, target, "__setitem__")
     if setter is not None:
         late_call(setter, index, value)
@@ -191,6 +194,7 @@ def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
     if isinstance(target, TensorBase):
         return function(target if isinstance(target, Variable) else tracer.lift(target), value)
     tracer.check_not_frozen(target)
+    check_unwritten(tracer, target, value)
     if is_open(target) or is_open(value):
         return open_lists.augmented(tracer, name, target, value)
     method = special(tracer, target, f"__{name}__")

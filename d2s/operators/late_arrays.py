@@ -7,8 +7,9 @@ and dtypes of their arguments: they are called while tracing too, on samples, fo
 
 from __future__ import annotations
 
+import contextlib
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinMethodType
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,9 @@ from d2s.core.arrays import as_array
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import TensorSpec, spec_of
 from d2s.errors import ExecutionError
+from d2s.operators import policy
 from d2s.operators.guards import ABSENT
+from d2s.operators.recorder import ArraysOfTheRun
 from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -31,6 +34,10 @@ _OPERATORS = frozenset({
     operator.le, operator.eq, operator.ne, operator.gt, operator.ge, operator.neg, operator.pos, operator.abs,
     operator.invert,
 })
+_IN_PLACE = frozenset({
+    operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow,
+    operator.imatmul, operator.iand, operator.ior, operator.ixor, operator.ilshift, operator.irshift,
+})
 _METHODS = frozenset({
     "copy", "astype", "reshape", "transpose", "swapaxes", "ravel", "flatten", "squeeze", "sum", "mean", "max", "min",
     "prod", "std", "var", "cumsum", "cumprod", "argmax", "argmin", "argsort", "any", "all", "clip", "round", "dot",
@@ -42,6 +49,13 @@ _FUNCTIONS = frozenset(getattr(np, name) for name in (
     "full_like", "hstack", "inner", "isin", "median", "moveaxis", "nan_to_num", "ones_like", "outer", "pad", "roll",
     "sort", "stack", "tensordot", "tile", "tril", "triu", "vstack", "where", "zeros_like",
 ))
+# They make an array of numbers; these and operators look at nothing else of a number than its type.
+_MAKE = frozenset({np.array, np.asarray, np.stack, np.hstack, np.concatenate})
+_COMPUTE = frozenset({*_OPERATORS, *_MAKE, np.where, np.clip})
+_OF_SPEC = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes"})
+# They raise for reasons of shape, not of content.
+_CHECKED = _OPERATORS - {operator.pow} | {operator.getitem, operator.setitem}
+_KNOWN = _OPERATORS | _FUNCTIONS
 _ATTRIBUTES = frozenset({"T", "real", "imag", *_METHODS})
 
 
@@ -56,6 +70,61 @@ class LateArrays:
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._samples: dict[Any, Any] = {}
+        # True if the run makes the arrays that the traced code makes.
+        self.are_all_late = False
+        # True while arguments are handed to something that neither keeps nor changes them.
+        self.is_only_read = False
+
+    @contextlib.contextmanager
+    def handed_to(self, function: Any, args: Sequence[Any]) -> Iterator[None]:
+        """While the arguments of a call that the run does are handed over."""
+        self._check(function, args)
+        before = self.is_only_read
+        self.is_only_read = isinstance(function, np.ufunc) or _is_one_of(function, _KNOWN | _IN_PLACE) or (
+            policy.module_of(function) == "numpy")
+        try:
+            yield
+        finally:
+            self.is_only_read = before
+
+    def need(self) -> None:
+        """Begin the trace anew, with arrays that the run makes."""
+        if not self.are_all_late:
+            raise ArraysOfTheRun
+
+    def is_fresh(self, thing: Any) -> bool:
+        """True for an array that the traced code has made, and lists with some."""
+        if isinstance(thing, list | tuple):
+            return any(map(self.is_fresh, thing))
+        return isinstance(thing, np.ndarray) and not self._tracer.is_outer(thing)
+
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A pure function of NumPy on what is known: the run calls it if it gives an array and all are made there."""
+        result = function(*args, **kwargs)
+        if not self.are_all_late or not _is_of_numbers(result) or not isinstance(result, np.ndarray):
+            return result
+        later = self._tracer.python_call(function, args, kwargs, effect=True)
+        self._samples[later.value] = result
+        return later
+
+    def attribute(self, thing: ObjectVariable, name: str) -> Any:
+        """What an array of the run says of its shape and dtype; ABSENT if it is asked something else."""
+        found = self.array(thing) if name in _OF_SPEC else None
+        return ABSENT if found is None else getattr(found, name)
+
+    def _check(self, function: Any, args: Sequence[Any]) -> None:
+        """Raise what the run would: an index out of bounds, or shapes that do not fit."""
+        if not args or not _is_one_of(function, _CHECKED) or not self.may_change(args):
+            return
+        if function is not operator.getitem and function is not operator.setitem:
+            given = [self.sample(arg, True) for arg in args]
+        elif self.array(args[0]) is None or _holds_array(args[1]):
+            return
+        else:
+            function, given = operator.getitem, [self.array(args[0]), self._index(args[1])]
+        if not any(part is ABSENT for part in given):
+            with np.errstate(all="ignore"):
+                function(*given)
 
     def note(self, result: ObjectVariable, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Take note of what a call that the run does will give."""
@@ -65,12 +134,16 @@ class LateArrays:
             if spec.is_static:
                 self._samples[result.value] = np.zeros(spec.shape, spec.dtype)
             return
-        if not any(self._matters(part) for part in (function, *args, *kwargs.values())):
+        if not any(self._matters(part, function) for part in (function, *args, *kwargs.values())):
+            return
+        if _is_one_of(function, _IN_PLACE):
+            self._samples[result.value] = self.sample(args[0])
             return
         called = self._function(function, args)
         if called is None:
             return
-        given = [self.sample(arg) for arg in args]
+        is_content = _is_one_of(called, _COMPUTE) or isinstance(called, np.ufunc)
+        given = [self.sample(arg, is_content) for arg in args]
         named = {name: self.sample(arg) for name, arg in kwargs.items()}
         if called is operator.getitem:
             given[1:] = [self._index(args[1])]
@@ -85,12 +158,22 @@ class LateArrays:
         if _is_of_numbers(found) or isinstance(found, BuiltinMethodType | list):
             self._samples[result.value] = found
 
-    def sample(self, thing: Any) -> Any:
-        """What `thing` is like when the Program runs, in shape and dtype; ABSENT if that is not known."""
+    def sample(self, thing: Any, is_content: bool = False) -> Any:
+        """What `thing` is like when the Program runs, in shape and dtype; ABSENT if that is not known.
+
+        With `is_content` any number of its type will do for a number.
+        """
         if isinstance(thing, ObjectVariable):
-            return self._samples.get(thing.value, ABSENT)
+            kind = thing.value.kind
+            any_number = kind(1) if is_content and kind in (int, float, bool, complex) else ABSENT
+            return self._samples.get(thing.value, any_number)
+        if isinstance(thing, np.ndarray):
+            # What writes to it fails.
+            thing = thing.view()
+            thing.flags.writeable = False
+            return thing
         if isinstance(thing, list | tuple):
-            parts = [self.sample(part) for part in thing]
+            parts = [self.sample(part, is_content) for part in thing]
             return ABSENT if any(part is ABSENT for part in parts) else type(thing)(parts)
         return ABSENT if isinstance(thing, TensorBase) else thing
 
@@ -98,6 +181,10 @@ class LateArrays:
         """A sample of the array that `thing`, a symbol, is; None if it is none, or not known."""
         found = self._samples.get(thing.value) if isinstance(thing, ObjectVariable) else None
         return found if isinstance(found, np.ndarray) else None
+
+    def may_change(self, things: Sequence[Any]) -> bool:
+        """True if there is an array among them: what it holds may be another thing from one line to the next."""
+        return any(self.array(thing) is not None for thing in things)
 
     def parts(self, thing: Any) -> list[Any] | None:
         """What a loop over an array runs over; None if it is not known to be one."""
@@ -110,7 +197,7 @@ class LateArrays:
         """The spec of the tensor that is made of symbols, or of a list of some; None if it is not known."""
         if not any(isinstance(part, ObjectVariable) for part in _leaves(data)):
             return None
-        found = self.sample(data)
+        found = self.sample(data, True)
         if found is ABSENT or isinstance(found, BuiltinMethodType):
             return None
         return spec_of(as_array(found, dtype))
@@ -127,12 +214,12 @@ class LateArrays:
         call: tuple[Any, ...] = (_array_like, (tracer.lower(data), dtype, spec), {})
         return tracer.emit("python", (), (tracer.new_value("array", spec),), {"call": call}, effect=True).outputs[0]
 
-    def _matters(self, thing: Any) -> bool:
-        """True for an array of the caller, one of the run, and what holds or belongs to one."""
+    def _matters(self, thing: Any, function: Any) -> bool:
+        """True for an array of the caller, one of the run, a number of the run, and what holds or belongs to one."""
         if isinstance(thing, list | tuple):
-            return any(map(self._matters, thing))
+            return any(self._matters(part, function) for part in thing)
         if isinstance(thing, ObjectVariable):
-            return thing.value in self._samples
+            return thing.value in self._samples or _is_one_of(function, _MAKE)
         if isinstance(thing, BuiltinMethodType):
             thing = thing.__self__
         return self.has_older(thing)
@@ -152,8 +239,7 @@ class LateArrays:
         if function is np.where and len(args) != 3:
             # Its shape depends on what the array holds.
             return None
-        known = _OPERATORS | _FUNCTIONS
-        return function if isinstance(function, type(operator.add) | type(np.sum)) and function in known else None
+        return function if _is_one_of(function, _KNOWN) else None
 
     def _index(self, index: Any) -> Any:
         if isinstance(index, tuple):
@@ -167,6 +253,18 @@ class LateArrays:
         found = self.sample(index)
         # How many are chosen depends on what a mask holds.
         return ABSENT if isinstance(found, np.ndarray) and found.dtype == bool else found
+
+
+def _holds_array(index: Any) -> bool:
+    """True if an index is made of more than numbers that are known."""
+    if isinstance(index, tuple):
+        return any(map(_holds_array, index))
+    return isinstance(index, np.ndarray | list | ObjectVariable)
+
+
+def _is_one_of(function: Any, functions: frozenset[Any]) -> bool:
+    """True for one of these functions, which are written in C; things of other types may have a hash of their own."""
+    return isinstance(function, type(operator.add) | type(np.sum)) and function in functions
 
 
 def _is_of_numbers(thing: Any) -> bool:

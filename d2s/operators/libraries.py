@@ -68,6 +68,9 @@ _ACT_IN_NUMPY = frozenset({
     "save", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt", "fromfile", "memmap", "copyto", "put",
     "place", "putmask", "fill_diagonal", "put_along_axis",
 })
+# Methods of arrays that write to them.
+_WRITE_TO_ARRAYS = frozenset({"fill", "put", "sort", "partition", "resize", "itemset", "setfield"})
+
 # Classes that only keep what they are given, or hand it on.
 _HAND_ON = (
     functools.partial, itertools.chain, itertools.cycle, itertools.zip_longest, itertools.product, itertools.pairwise,
@@ -117,8 +120,11 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
         return made_later(tracer, func, args, kwargs) if isinstance(func, type) else call_unknown(
             tracer, func, args, kwargs)
     if module == "numpy" and name in _ACT_IN_NUMPY:
+        if tracer.late_arrays.is_fresh(args):
+            tracer.late_arrays.need()
         return call_unknown(tracer, func, args, kwargs)
     if module == "numpy" or isinstance(func, np.ufunc):
+        check_unwritten(tracer, kwargs.get("out"), args, kwargs)
         if holds_symbols(args) or holds_symbols(kwargs):
             return run_later(tracer, func, args, kwargs)
         return _call_with_older(tracer, func, args, kwargs)
@@ -204,11 +210,14 @@ def _call_bound_builtin(
         return tracer.python_call(func, args, kwargs, kind=type(owner) if name == "join" else None, effect=True)
     if not outer and isinstance(owner, Iterator):
         return func(*args, **kwargs)
+    if isinstance(owner, np.ndarray) and (name in _WRITE_TO_ARRAYS or "out" in kwargs):
+        check_unwritten(tracer, [owner, kwargs.get("out")], args, kwargs)
     module = type(owner).__module__.partition(".")[0]
     if module == "decimal":
         note_decimals(tracer)
     if module in PURE and not (module == "numpy" and "random" in type(owner).__module__):
-        if holds_objects(args) or (outer and not is_plain(owner)) or name in _EFFECTS_IN_PURE:
+        if holds_objects(args) or (outer and not is_plain(owner)) or name in _EFFECTS_IN_PURE or (
+                module == "numpy" and holds_older_content(tracer, [*args, *kwargs.values()])):
             return run_later(tracer, func, args, kwargs)
         return func(*map(_if_known, seen(tracer, args)), **seen_named(tracer, kwargs))
     return call_unknown(tracer, func, args, kwargs)
@@ -281,7 +290,16 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
     if changes:
         # What it writes to was made inside.
         return func(*args, **kwargs)
+    if module == "numpy" or isinstance(func, np.ufunc):
+        return tracer.late_arrays.call(func, seen(tracer, args), seen_named(tracer, kwargs))
     return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+
+
+def check_unwritten(tracer: Tracer, array: Any, *given: Any) -> None:
+    """Begin the trace anew if an array made inside is about to be written with what only the run knows."""
+    if tracer.late_arrays.is_fresh(array) and any(
+            holds_symbols(part) or holds_older_content(tracer, part) for part in given):
+        tracer.late_arrays.need()
 
 
 def holds_older(tracer: Tracer, tree: Any) -> bool:
@@ -388,6 +406,8 @@ def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
     if policy.is_stdlib(policy.module_of(func)) or policy.module_of(func) in ("builtins", "numpy"):
         result = run_later(tracer, func, args, kwargs)
     else:
+        if tracer.late_arrays.is_fresh([*args, *kwargs.values()]):
+            tracer.late_arrays.need()
         given = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, list | dict | set | deque)]
         made = [arg for arg in given if not tracer.is_outer(arg)]
         tracer.lowering.refresh()

@@ -182,7 +182,8 @@ def unpack(tracer: Tracer, value: Any, before: int | None, after: int | None) ->
         return open_functions.unpacked(tracer, value, before, after)
     method = _user_method(tracer, value, "__iter__")
     if method is None:
-        return tracer.late_arrays.parts(value) or seen(tracer, value)
+        parts = tracer.late_arrays.parts(value)
+        return seen(tracer, value) if parts is None else parts
     from d2s.operators.protocols import items_of
 
     return items_of(tracer, late_call(method))

@@ -33,7 +33,9 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
     """What a loop in traced code runs over."""
     iterable = symbol_of(tracer, iterable)
     if isinstance(iterable, ObjectVariable):
-        things = list_of(tracer, iterable) or tracer.late_arrays.parts(iterable)
+        things = list_of(tracer, iterable)
+        if things is None:
+            things = tracer.late_arrays.parts(iterable)
         iterable = iterable if things is None else things
     if is_symbol(iterable) or isinstance(iterable, SymbolicRange | Turns):
         return iterable

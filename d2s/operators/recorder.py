@@ -97,6 +97,10 @@ class TooManyWays(BaseException):
         self.opens = opens
 
 
+class ArraysOfTheRun(BaseException):
+    """An array made inside is written as only the run knows: the trace begins anew, and the run makes all arrays."""
+
+
 class OfAnyKind(BaseException):
     """A variable of a loop is of several kinds: the trace begins anew, with it as an object that only the run knows.
 

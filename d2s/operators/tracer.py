@@ -310,9 +310,9 @@ class Tracer(ContainerReader):
         self, function: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None,
         kind: type | None = None, effect: bool = False,
     ) -> ObjectVariable:
-        # What an array holds may change from one line to the next.
-        effect = effect or any(self.late_arrays.array(arg) is not None for arg in args)
-        result = super().python_call(function, args, kwargs, kind, effect)
+        effect = effect or self.late_arrays.may_change(args)
+        with self.late_arrays.handed_to(function, args):
+            result = super().python_call(function, args, kwargs, kind, effect)
         self.late_arrays.note(result, function, args, kwargs or {})
         self.note_of_element(result, function, args)
         if self.object_specs and any(function is known for known in _KEEP_SPEC):

@@ -263,6 +263,21 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
     return method
 
 
+# What these change makes a new object.
+_UNCHANGING = (int, float, bool, complex, str, bytes, tuple, frozenset)
+
+
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    function = getattr(operator, f"i{name.strip('_')}")
+
+    def method(self: ObjectVariable, other: Any) -> Any:
+        if isinstance(other, TensorBase) or self.value.kind in _UNCHANGING:
+            return NotImplemented
+        return self.interpreter.python_call(function, (self, other), kind=self.value.kind, effect=True)
+
+    return method
+
+
 def _unary(name: str) -> Callable[[Any], Any]:
     function = getattr(operator, name)
 
@@ -414,6 +429,10 @@ class ObjectVariable:
     __and__, __rand__ = _binary("and_"), _reflected("and_")
     __or__, __ror__ = _binary("or_"), _reflected("or_")
     __xor__, __rxor__ = _binary("xor"), _reflected("xor")
+    __iadd__, __isub__, __imul__, __imatmul__ = map(_in_place, ("add", "sub", "mul", "matmul"))
+    __itruediv__, __ifloordiv__, __imod__, __ipow__ = map(_in_place, ("truediv", "floordiv", "mod", "pow"))
+    __ilshift__, __irshift__ = map(_in_place, ("lshift", "rshift"))
+    __iand__, __ior__, __ixor__ = map(_in_place, ("and_", "or_", "xor"))
     __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
     __eq__, __ne__ = _binary("eq"), _binary("ne")
     __neg__, __pos__, __abs__, __invert__ = _unary("neg"), _unary("pos"), _unary("abs"), _unary("invert")
