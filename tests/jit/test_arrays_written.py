@@ -252,8 +252,8 @@ def reshaped_view(x):
 
 @program
 def in_a_list(x):
-    l = [arr]
-    l[0] += 1
+    held = [arr]
+    held[0] += 1
     return x * arr[3]
 
 
