@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -172,19 +173,46 @@ def drop_all(why: str) -> None:
         cache.clear(why)
 
 
-def cache_of(instance: Any, function: Callable[..., Any]) -> ProgramCache:
-    """The cache of `function` for one object; it lives in the object, so it goes with it."""
-    holder = getattr(instance, "__dict__", None)
-    if holder is None or isinstance(instance, type):
-        return _slotted.setdefault(instance, {}).setdefault(function, ProgramCache())
-    caches = holder.get(_CACHES)
+def cache_of_layer(layer: Any, function: Callable[..., Any]) -> ProgramCache:
+    """The cache of `function` for one Layer; it lives in the Layer, so it goes with it."""
+    caches = layer.__dict__.get(_CACHES)
     if caches is None:
-        caches = holder[_CACHES] = Caches()
+        caches = layer.__dict__[_CACHES] = Caches()
     found: ProgramCache = caches.of(function)
     return found
 
 
-_slotted: weakref.WeakKeyDictionary[Any, dict[Any, ProgramCache]] = weakref.WeakKeyDictionary()
+class ObjectCaches:
+    """The caches of one function for the objects, other than Layers, that have it as a method.
+
+    They are kept beside the objects: their attributes are the user's.  An object takes its cache along when it goes;
+    those that Programs refer to make room for others, as Programs do.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[int, tuple[weakref.ref[Any], ProgramCache]] = OrderedDict()
+
+    def of(self, instance: Any, shared: ProgramCache) -> ProgramCache:
+        """The cache for `instance`, made on demand; the `shared` one if there can be no weak reference to it."""
+        key, known = id(instance), self._known
+        found = known.get(key)
+        if found is not None and found[0]() is instance:
+            return found[1]
+        try:
+            reference = weakref.ref(instance, functools.partial(_forget, known, key))
+        except TypeError:
+            return shared
+        cache = ProgramCache()
+        known[key] = reference, cache
+        while len(known) > _size:
+            known.popitem(last=False)
+        return cache
+
+
+def _forget(known: OrderedDict[int, tuple[weakref.ref[Any], ProgramCache]], key: int, reference: Any) -> None:
+    found = known.get(key)
+    if found is not None and found[0] is reference:
+        known.pop(key, None)
 
 
 class Caches:

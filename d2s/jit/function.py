@@ -19,7 +19,7 @@ from d2s.core.locks import new_reentrant_lock
 from d2s.core.modes import modes_now, put_back
 from d2s.drawing.side_by_side import SideBySide
 from d2s.errors import D2SError, SourceError, StateError
-from d2s.jit.cache import ProgramCache, cache_of
+from d2s.jit.cache import ObjectCaches, ProgramCache, cache_of_layer
 from d2s.jit.comparison import side_by_side
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.entry import MISSED
@@ -91,6 +91,7 @@ class StaticFunction:
         # Why it is never traced, if so: calls run eagerly.
         self.refusal: D2SError | None = None
         self._own_cache = ProgramCache()
+        self._of_objects = ObjectCaches()
         self._specified: ConcreteProgram | None = None
         self._lock = new_reentrant_lock()
         functools.update_wrapper(self, function)
@@ -114,7 +115,10 @@ class StaticFunction:
     def _bound_to(self, instance: Any) -> StaticFunction:
         bound = copy.copy(self)
         bound._instance = instance
-        bound._own_cache = cache_of(instance, self._function)
+        if isinstance(instance, Layer):
+            bound._own_cache = cache_of_layer(instance, self._function)
+        else:
+            bound._own_cache = self._of_objects.of(instance, self._own_cache)
         return bound
 
     @property
@@ -149,7 +153,7 @@ class StaticFunction:
     def __deepcopy__(self, memo: dict[int, Any]) -> StaticFunction:
         other = copy.copy(self)
         other._lock = new_reentrant_lock()
-        other._own_cache = ProgramCache()
+        other._own_cache, other._of_objects = ProgramCache(), ObjectCaches()
         memo[id(self)] = other
         if self._instance is not None:
             other._instance = copy.deepcopy(self._instance, memo)

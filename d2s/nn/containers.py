@@ -9,7 +9,6 @@ from typing import Any
 from d2s.errors import DTypeError, IndexOutOfRangeError
 from d2s.nn.layer import Layer
 from d2s.nn.parameter import Parameter
-from d2s.nn.structure import STRUCTURE
 from d2s.words import counted
 
 __all__ = ["LayerDict", "LayerList", "ParameterDict", "ParameterList", "Sequential"]
@@ -123,7 +122,6 @@ class LayerList(Layer):
     def _refill(self, layers: list[Any]) -> None:
         self._sub_layers.clear()
         self._sub_layers.update((str(index), layer) for index, layer in enumerate(layers))
-        STRUCTURE.changed()
 
 
 class LayerDict(Layer):
@@ -141,7 +139,6 @@ class LayerDict(Layer):
 
     def __delitem__(self, key: str) -> None:
         del self._sub_layers[key]
-        STRUCTURE.changed()
 
     def __len__(self) -> int:
         return len(self._sub_layers)
@@ -167,13 +164,11 @@ class LayerDict(Layer):
     def pop(self, key: str) -> Any:
         """Take a layer out and return it."""
         layer = self._sub_layers.pop(key)
-        STRUCTURE.changed()
         return layer
 
     def clear(self) -> None:
         """Take all layers out."""
         self._sub_layers.clear()
-        STRUCTURE.changed()
 
     def update(self, sublayers: Mapping[str, Layer] | Iterable[tuple[str, Layer]]) -> None:
         """Put layers in, over those of the same names."""

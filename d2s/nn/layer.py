@@ -15,7 +15,7 @@ from d2s.eager.tensor import Tensor
 from d2s.errors import DTypeError, NotSupportedError
 from d2s.nn import layer_state
 from d2s.nn.layer_hooks import ForwardHook, ForwardHooks, LayerHookHandle, call_with_hooks, register
-from d2s.nn.structure import STRUCTURE, Names, unique_name
+from d2s.nn.structure import STRUCTURE, Names, Table, unique_name
 from d2s.nn.tree import LayerTree
 
 __all__ = ["STRUCTURE", "Layer"]
@@ -50,8 +50,10 @@ class Layer(LayerTree):
             training=True,
             _names=Names(unique_name(scope)),
             _dtype=default_dtype() if dtype is None else as_dtype(dtype),
-            _forward_pre_hooks=OrderedDict(),
-            _forward_post_hooks=OrderedDict(),
+            _forward_pre_hooks=Table(),
+            _forward_post_hooks=Table(),
+            # What `jit` has compiled for this object.
+            __d2s_programs__=None,
         )
 
     def __copy__(self) -> Layer:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from d2s.core.interpreter import current_interpreter
 from d2s.errors import DTypeError, HookError
-from d2s.nn.structure import STRUCTURE
 
 if TYPE_CHECKING:
     from d2s.nn.layer import Layer
@@ -47,8 +46,7 @@ class LayerHookHandle:
         stage = getattr(current_interpreter(), "remove_layer_hook", None)
         if stage is not None and stage(self, self._hooks, self._hook_id):
             return
-        if self._hooks.pop(self._hook_id, None) is not None:
-            STRUCTURE.changed()
+        self._hooks.pop(self._hook_id, None)
 
 
 def register(
@@ -84,7 +82,6 @@ def add_hook(hooks: ForwardHooks, hook: ForwardHook, prepend: bool) -> LayerHook
     hooks[hook_id] = hook
     if prepend:
         hooks.move_to_end(hook_id, last=False)
-    STRUCTURE.changed()
     return LayerHookHandle(hooks, hook_id)
 
 

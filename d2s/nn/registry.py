@@ -11,7 +11,7 @@ from d2s.errors import DTypeError, KeyNameError, MemberError
 from d2s.nn.initializer import Initializer
 from d2s.nn.new_parameter import parameter_by
 from d2s.nn.parameter import ParamAttr, Parameter
-from d2s.nn.structure import STRUCTURE, Names
+from d2s.nn.structure import STRUCTURE, Members, Names
 
 if TYPE_CHECKING:
     from d2s.nn.layer import Layer
@@ -34,7 +34,8 @@ class LayerRegistry:
     _names: Names
 
     def __init__(self) -> None:
-        self.__dict__.update(_parameters={}, _sub_layers={}, _buffers={}, _non_persistable_buffers=set())
+        self.__dict__.update(
+            _parameters=Members(), _sub_layers=Members(), _buffers=Members(), _non_persistable_buffers=set())
         STRUCTURE.changed()
 
     # --- attributes -------------------------------------------------------------------------------------------
@@ -101,13 +102,11 @@ class LayerRegistry:
         if registry != "_buffers":
             self._non_persistable_buffers.discard(name)
         self.__dict__[registry][name] = value
-        STRUCTURE.changed()
 
     def _replace(self, registry: str, name: str, value: Any, kind: type, what: str, wanted: str) -> None:
         if value is not None and not isinstance(value, kind):
             raise DTypeError(f"{what} {name!r} can be set to {wanted} or None, not to {type(value).__name__}")
         self.__dict__[registry][name] = value
-        STRUCTURE.changed()
 
     def _check_name(self, name: str, registry: str) -> None:
         if not isinstance(name, str):

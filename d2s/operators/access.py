@@ -184,6 +184,8 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
         getter = lookup(type(found), "__get__")
         if _is_user_code(getter):
             tracer.guard_class(value, name)
+            if not hasattr(type(found), "__set__"):
+                _guard_absent(tracer, value, name)
             return late_call(getter, found, value, cls)
         if isinstance(found, functools.cached_property):
             tracer.guard_class(value, name)

@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from d2s.core.interpreter import TensorBase
 from d2s.operators import (
     access,
@@ -29,6 +31,7 @@ from d2s.operators.guards import ABSENT
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
+from d2s.operators.older_arrays import index_of, know
 from d2s.operators.open_items import is_open, refuse
 from d2s.operators.special_methods import asking, untraced
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
@@ -76,7 +79,7 @@ def _delattr(tracer: Tracer, thing: Any, name: str) -> None:
 
 
 def _counted(tracer: Tracer, arg: Any) -> Any:
-    return arg if special_methods.users(tracer, arg, "__index__") is None else _index(tracer, arg)
+    return index_of(tracer, arg) if special_methods.users(tracer, arg, "__index__") is None else _index(tracer, arg)
 
 
 def _range(tracer: Tracer, *args: Any) -> Any:
@@ -99,6 +102,10 @@ def _number(kind: type) -> Callable[..., Any]:
             if isinstance(thing, Variable):
                 thing = ObjectVariable(tracer, tracer.truth_of(thing, f"{kind.__name__}()"))
             return thing if thing.value.kind is kind else tracer.python_call(kind, (thing,), kind=kind)
+        if args and native.tells_other_things(tracer, args[0]):
+            if kind is float or not isinstance(args[0], np.ndarray) or tracer.is_unknown(args[0]):
+                return tracer.python_call(kind, args, kwargs, kind=kind, effect=True)
+            know(tracer, args[0])
         return kind(*args, **kwargs)
 
     return convert
@@ -222,10 +229,14 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
             kind = _common_kind(args[0] if len(args) == 1 and function in (min, max) else args)
             return tracer.python_call(function, args, kind=kind)
         if len(args) != 1:
+            if kwargs.get("key") is None:
+                know(tracer, *args)
             return function(*args, **_in_order(tracer, args, kwargs))
         parts = _iterable(tracer, args[0])
         if not isinstance(parts, TensorBase | ObjectVariable):
             parts = list(parts)
+            if kwargs.get("key") is None:
+                know(tracer, parts)
         return function(parts, **_in_order(tracer, parts, kwargs))
 
     return traced
@@ -300,7 +311,7 @@ def _over_parts(
 
 
 def _divmod(tracer: Tracer, left: Any, right: Any) -> Any:
-    if any(isinstance(part, ObjectVariable) for part in (left, right)):
+    if any(isinstance(part, ObjectVariable) or native.tells_other_things(tracer, part) for part in (left, right)):
         return native.binary(tracer, "floordiv", left, right), native.binary(tracer, "mod", left, right)
     return divmod(left, right)
 

@@ -32,6 +32,7 @@ from d2s.operators import (
     libraries,
     making,
     native,
+    older_arrays,
     open_functions,
     policy,
     protocols,
@@ -126,7 +127,7 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         args = tuple(changed_lists.as_read(tracer, arg) for arg in args)
         if open_functions.are_given(args, kwargs):
             return open_functions.call_own(tracer, func, args, kwargs)
-        return func(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
+        return older_arrays.given(tracer, func, libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs))
     return libraries.call_library(tracer, func, args, kwargs)
 
 
@@ -231,11 +232,15 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
             for layer in owner.sublayers(include_self=True):
                 tracer.remember(layer, Constant(layer))
                 tracer.guard_layer(layer, True)
+    elif isinstance(owner, dict) and hasattr(type(owner), "tells_changes") and tracer.is_outer(owner):
+        result = libraries.run_later(tracer, func, args, kwargs)
+        tracer.changed(owner)
+        return result
     elif tracer.is_outer(owner) and not isinstance(owner, type) and not hasattr(type(owner), "__d2s_acts_at_once__"):
         result = libraries.run_later(tracer, func, args, kwargs)
         tracer.tensors_may_change()
         return result
-    return func(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
+    return older_arrays.given(tracer, func, libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs))
 
 
 def _call_partial(

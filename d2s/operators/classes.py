@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 from collections.abc import Iterator
 from types import FunctionType, MethodType, UnionType
@@ -31,7 +32,10 @@ def _class_of(tracer: Tracer, thing: Any) -> Any:
     if isinstance(thing, Variable):
         tensor = tracer.outer_tensor(thing)
         return type(tensor) if tensor is not None else _tensor_class()
-    return thing.value.kind if isinstance(thing, ObjectVariable) else type(thing)
+    if isinstance(thing, ObjectVariable):
+        return thing.value.kind
+    tracer.guard_type(thing)
+    return type(thing)
 
 
 def _tensor_class() -> type:
@@ -107,16 +111,19 @@ def _guard_kind(tracer: Tracer, cls: type, kind: Any, thing: Any = None) -> None
             tracer.read(Attribute(Constant(cls), "__mro__"), cls.__mro__, getattr, cls, "__mro__")
         return
     # Classes may be registered with an abstract one at any time; protocols ask what an object has.
-    source, question = Constant(cls), "issubclass"
-    try:
-        known = issubclass(cls, kind)
-    except TypeError:
-        found = tracer.source_of(thing)
-        if found is None:
-            return
-        source, question, known = found, "isinstance", isinstance(thing, kind)  # type: ignore[assignment]
-    tracer.guards.add(Guard(
-        source, f"{question}({{v}}, {{k0}}) is {known}", (kind,), f"{getattr(kind, '__qualname__', kind)}: {known}"))
+    named = getattr(kind, "__qualname__", kind)
+    source = tracer.source_of(thing)
+    if source is not None and lookup(type(kind), "__instancecheck__") not in _BY_CLASS:
+        known = isinstance(thing, kind)
+        tracer.require(Guard(
+            source, f"isinstance({{v}}, {{k0}}) is {known}", (kind,), f"{named}: {known}", is_live=True), thing)
+        return
+    known = issubclass(cls, kind)
+    tracer.guards.add(Guard(Constant(cls), f"issubclass({{v}}, {{k0}}) is {known}", (kind,), f"{named}: {known}"))
+
+
+# What answers ``isinstance`` by the class alone.
+_BY_CLASS = (type.__instancecheck__, abc.ABCMeta.__instancecheck__)
 
 
 def is_callable(tracer: Tracer, thing: Any) -> Any:

@@ -313,6 +313,12 @@ class ContainerReader(OutsideReader):
     def _refuse_change_of_viewed(self, thing: Any) -> None:
         if id(thing) in self._tables:
             _refuse_table()
+        if hasattr(type(thing), "are_attributes"):
+            raise UnsupportedSyntaxError(
+                "a table of a Layer (its parameters, buffers or sublayers) is changed by hand in this call",
+                user_location(), "Assign to the attributes of the Layer.",
+                kind="U09",
+            )
         if any(view() is not None for view in self._viewed.get(id(thing), ())):
             raise UnsupportedSyntaxError(
                 "a dict from outside is changed while keys(), values() or items() of it are in use", user_location(),

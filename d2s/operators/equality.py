@@ -8,6 +8,7 @@ from __future__ import annotations
 import array
 import enum
 import struct
+from collections.abc import Callable
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -49,6 +50,26 @@ def same_value(value: Any, expected: Any) -> bool:
     if type(expected).__module__ in _VALUE_MODULES:
         return value is expected or repr(value) == repr(expected)
     return bool(value == expected)
+
+
+def plain_part(value: Any) -> Any:
+    """The number or text that an object of a subclass of int, float, complex, str or bytes is."""
+    return next(part(value) for kind, part in _PLAIN_PARTS if isinstance(value, kind))
+
+
+_PLAIN_PARTS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (int, int.__pos__), (float, float.__pos__), (complex, complex.__pos__), (str, str.__str__),
+    (bytes, lambda value: bytes.__getitem__(value, slice(None))))
+NUMBERS_AND_TEXTS = tuple(kind for kind, _ in _PLAIN_PARTS)
+
+
+def same_content(value: Any, expected: np.ndarray) -> bool:
+    """True if an array holds what another did, bit for bit; of objects, the same."""
+    if value.shape != expected.shape or value.dtype != expected.dtype:
+        return False
+    if expected.dtype.hasobject:
+        return all(map(same_thing, value.flat, expected.flat))
+    return bool(value.tobytes() == expected.tobytes())
 
 
 def same_parts(values: Any, expected: tuple[Any, ...]) -> bool:

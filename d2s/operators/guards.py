@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import enum
 import functools
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,8 +20,18 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.spec import Dim, TensorSpec, default_dtype
-from d2s.operators.equality import is_plain, same_parts, same_thing, same_value, shows_its_content
+from d2s.operators.equality import (
+    NUMBERS_AND_TEXTS,
+    is_plain,
+    plain_part,
+    same_content,
+    same_parts,
+    same_thing,
+    same_value,
+    shows_its_content,
+)
 from d2s.operators.kinds import kind_of
+from d2s.operators.policy import is_of_user
 from d2s.operators.sources import Attribute, Constant, GuardNames, Item, Source
 
 
@@ -87,6 +98,9 @@ def guard_for(source: Source, value: Any) -> Guard | None:
     if is_plain(value):
         # Most often it is the very object.
         return Guard(source, "({v} is {k0} or same_value({v}, {k0}))", (value,), repr(value))
+    if isinstance(value, NUMBERS_AND_TEXTS) and not isinstance(value, enum.Enum):
+        template = "type({v}) is {k0} and same_value(plain_part({v}), {k1})"
+        return Guard(source, template, (type(value), plain_part(value)), repr(plain_part(value)))
     if isinstance(value, np.ndarray):
         template = "type({v}) is {k0} and {v}.shape == {k1} and {v}.dtype == {k2}"
         operands: tuple[Any, ...] = (type(value), value.shape, value.dtype)
@@ -97,7 +111,7 @@ def guard_for(source: Source, value: Any) -> Guard | None:
         return Guard(
             source, "type({v}) is {k0} and {v}.__func__ is {k1} and {v}.__self__ is {k2}",
             (MethodType, value.__func__, value.__self__), value.__qualname__)
-    if source.by_type and not callable(value) and shows_its_content(value):
+    if source.by_type and not is_known_by_identity(value) and shows_its_content(value):
         return Guard(source, "type({v}) is {k0}", (type(value),), type(value).__name__)
     return Guard(source, "{v} is {k0}", (value,), repr(type(value)))
 
@@ -196,6 +210,11 @@ def is_layer(thing: Any) -> bool:
     return hasattr(type(thing), "call_traced")
 
 
+def is_known_by_identity(thing: Any) -> bool:
+    """True for functions, classes, Layers: each is something else to a Program; other objects show what they hold."""
+    return callable(thing) and (is_layer(thing) or isinstance(thing, type) or not is_of_user(type(thing)))
+
+
 def is_structural(source: Source) -> bool:
     """True for a path that starts at a Layer and goes through attributes of Layers only, and for a Parameter."""
     if isinstance(source, Item) and isinstance(source.base, Attribute) and source.base.name in REGISTRIES:
@@ -242,8 +261,8 @@ def _code_of(condition: str) -> CodeType:
 
 
 _HELPERS = {
-    "same_value": same_value, "same_parts": same_parts, "same_state": same_state, "lookup": lookup,
-    "is_empty": is_empty, "state": state, "default_dtype": default_dtype,
+    "same_value": same_value, "same_content": same_content, "plain_part": plain_part, "same_parts": same_parts,
+    "same_state": same_state, "lookup": lookup, "is_empty": is_empty, "state": state, "default_dtype": default_dtype,
 }
 _UNREADABLE = (AttributeError, LookupError, ValueError)
 

@@ -16,6 +16,7 @@ from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import check_unwritten, holds_older_content, holds_symbols, holds_tensors, run_over
+from d2s.operators.older_arrays import index_of, index_of_tensor
 from d2s.operators.open_items import is_open
 from d2s.operators.protocols import iterable_of
 from d2s.operators.sources import Constant
@@ -84,7 +85,9 @@ def _position(tracer: Tracer, held: Any, index: Any) -> Any:
     if isinstance(held, dict) or isinstance(index, TensorBase | ObjectVariable):
         return index
     method = special(tracer, index, "__index__") if not is_plain(index) else None
-    return index if method is None else late_call(method)
+    if method is not None:
+        return late_call(method)
+    return index_of(tracer, index) if isinstance(held, list | tuple | str | bytes | range) else index
 
 
 def _fill_in(held: Any, key: Any) -> None:
@@ -115,7 +118,7 @@ def _index(tracer: Tracer, index: Any) -> Any:
         return tracer.lift(index)
     if isinstance(index, ObjectVariable):
         return index.__d2s_array__()
-    return tracer.snapshot(index) if isinstance(index, list) else index
+    return index_of_tensor(tracer, tracer.snapshot(index) if isinstance(index, list) else index)
 
 
 def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:

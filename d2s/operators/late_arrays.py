@@ -21,6 +21,7 @@ from d2s.core.spec import TensorSpec, spec_of
 from d2s.errors import ExecutionError
 from d2s.operators import policy
 from d2s.operators.guards import ABSENT
+from d2s.operators.older_arrays import arrays_in
 from d2s.operators.recorder import ArraysOfTheRun
 from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -70,6 +71,8 @@ class LateArrays:
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._samples: dict[Any, Any] = {}
+        # Older arrays that have become operands of the Program, by identity.
+        self.operands: dict[int, np.ndarray] = {}
         # True if the run makes the arrays that the traced code makes.
         self.are_all_late = False
         # True while arguments are handed to something that neither keeps nor changes them.
@@ -211,6 +214,7 @@ class LateArrays:
     def value_of(self, data: Any, spec: TensorSpec, dtype: Any = None) -> Value:
         """The tensor that each run makes of what its arrays hold then."""
         tracer = self._tracer
+        self.operands.update((id(array), array) for array in arrays_in(tracer, data))
         call: tuple[Any, ...] = (_array_like, (tracer.lower(data), dtype, spec), {})
         return tracer.emit("python", (), (tracer.new_value("array", spec),), {"call": call}, effect=True).outputs[0]
 

@@ -24,6 +24,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.errors import Location, TracingError, user_location
 from d2s.operators import coroutines, places, policy
 from d2s.operators.equality import ALL_CONTENT, is_plain
+from d2s.operators.older_arrays import know
 from d2s.operators.open_items import is_open
 from d2s.operators.surroundings import note_decimals, refuse_looking_around
 from d2s.operators.tracer import Tracer
@@ -147,6 +148,10 @@ _COMPARE_WHOLE = frozenset({
     "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"})
 
 
+# Those that compare what the container holds.
+_COMPARING = ("index", "count", "remove", "sort")
+
+
 def _call_bound_builtin(
     tracer: Tracer, func: Any, owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -177,6 +182,8 @@ def _call_bound_builtin(
 
         if compares(tracer, owner) or compares(tracer, args[0]) or holds_older(tracer, owner):
             return search(tracer, owner, name, args[0])
+    if not outer and is_sequence and name in _COMPARING and not kwargs.get("key"):
+        know(tracer, owner, *args)
     if kind is not None and name not in READERS[kind]:
         if not outer:
             tracer.check_not_frozen(owner)
@@ -198,6 +205,8 @@ def _call_bound_builtin(
         if holds_objects(args):
             return run_later(tracer, func, args, kwargs)
         shown = tracer.view_of(owner) if name in ("keys", "values", "items") else tracer.snapshot(owner)
+        if name in _COMPARING:
+            know(tracer, shown, *args)
         return getattr(shown, name)(*seen(tracer, args), **seen_named(tracer, kwargs))
     if isinstance(owner, str | bytes) and name == "join" and args:
         parts = iterable_of(tracer, args[0])
@@ -266,18 +275,19 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
     module = policy.module_of(func)
     if module in _ITERATING or any(func is known for known in _RUN_OVER):
         args = tuple(run_over(tracer, arg) for arg in args)
-    older = [arg for arg in (*args, *kwargs.values()) if tracer.is_outer(arg) and not _is_harmless(arg)]
     changes = _may_change(func)
+    if changes and args and tracer.is_outer(args[0]):
+        result = run_later(tracer, func, args, kwargs)
+        tracer.changed(args[0])
+        return result
+    older = [arg for arg in (*args, *kwargs.values()) if tracer.is_outer(arg) and not _is_harmless(arg)]
     if module in _LOOK_DEEP and any(_tells_later(tracer, arg) for arg in (*args, *kwargs.values())):
         return run_later(tracer, func, args, kwargs)
     if module == "numpy" and any(holds_older_content(tracer, arg) for arg in (*args, *kwargs.values())):
         # It takes what is in a list for what is in an array.
         return run_later(tracer, func, args, kwargs)
-    if any(id(arg) in tracer.dirty or not _is_flat(arg) for arg in older) or (older and changes):
-        result = run_later(tracer, func, args, kwargs)
-        for arg in older if changes else ():
-            tracer.changed(arg)
-        return result
+    if not changes and any(id(arg) in tracer.dirty or not _is_flat(arg) for arg in older):
+        return run_later(tracer, func, args, kwargs)
     looks = module in _CALLING
     if looks or any(func is known for known in _CALL_THEIR_ARGUMENTS):
         given = _if_known if looks else _if_users
@@ -288,7 +298,8 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
 
         args = keys.asked_for(tracer, {}, "update", args)
     if changes:
-        # What it writes to was made inside.
+        # What it writes to was made inside; heaps compare what that holds.
+        know(tracer, *args)
         return func(*args, **kwargs)
     if module == "numpy" or isinstance(func, np.ufunc):
         return tracer.late_arrays.call(func, seen(tracer, args), seen_named(tracer, kwargs))

@@ -19,6 +19,7 @@ from d2s.operators.choices import note_carried
 from d2s.operators.control_flow import Mark, and_, not_
 from d2s.operators.heap import Heap, part_of, write
 from d2s.operators.held import hold, learn_writes
+from d2s.operators.native import truth
 from d2s.operators.open_items import Elements, elements_of, is_open
 from d2s.operators.open_lists import open_list
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
@@ -40,9 +41,13 @@ MAX_TURNS_TAKEN_OUT = 3
 Place = tuple[int, Any]
 
 
-def while_loop(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any]) -> None:
-    """``while test: body``."""
+def while_loop(tracer: Tracer, condition: Callable[[], Any], body: Callable[[], Any]) -> None:
+    """``while condition: body``."""
     place = user_location()
+
+    def test() -> Any:
+        return truth(tracer, symbol_of(tracer, condition()))
+
     with tracer.variables_of_any_kind(place):
         _while(tracer, test, body, place)
 

@@ -6,6 +6,7 @@ the operator is done when the Program runs.  Operators that the user's classes d
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -17,10 +18,11 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators.choices import may_be
-from d2s.operators.equality import is_plain
-from d2s.operators.guards import lookup
+from d2s.operators.equality import NUMBERS_AND_TEXTS, is_plain
+from d2s.operators.guards import Guard, lookup
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_older_content, holds_symbols
+from d2s.operators.older_arrays import know
 from d2s.operators.open_items import is_open, refuse
 from d2s.operators.surroundings import note_decimals
 from d2s.operators.tracer import Tracer
@@ -181,6 +183,8 @@ def unpack(tracer: Tracer, value: Any, before: int | None, after: int | None) ->
             refuse("a list whose length only the run knows is unpacked into several displays")
         return open_functions.unpacked(tracer, value, before, after)
     method = _user_method(tracer, value, "__iter__")
+    if isinstance(value, np.ndarray):
+        know(tracer, value)
     if method is None:
         parts = tracer.late_arrays.parts(value)
         return seen(tracer, value) if parts is None else parts
@@ -245,7 +249,27 @@ def truth(tracer: Tracer, value: Any) -> Any:
     if isinstance(value, ObjectVariable) and value.is_true:
         return True
     method = _user_method(tracer, value, "__bool__") or _user_method(tracer, value, "__len__")
-    return value if method is None else late_call(method)
+    if method is not None:
+        return late_call(method)
+    if not tells_other_things(tracer, value) or not any(hasattr(type(value), name) for name in ("__bool__", "__len__")):
+        return value
+    if tracer.is_unknown(value):
+        return tracer.python_call(bool, (value,), kind=bool, effect=True)
+    if isinstance(value, np.ndarray):
+        know(tracer, value)
+        return value
+    found = bool(value)
+    source = tracer.source_of(value)
+    assert source is not None
+    tracer.require(Guard(source, f"bool({{v}}) is {found}", (), f"bool: {found}", is_live=True), value)
+    return found
+
+
+def tells_other_things(tracer: Tracer, thing: Any) -> bool:
+    """True for an older object of a library that may say something else of itself in the next call, as an array."""
+    if isinstance(thing, (TensorBase, ObjectVariable, type, enum.Enum, *CONTAINERS, np.generic, *NUMBERS_AND_TEXTS)):
+        return False
+    return tracer.is_outer(thing) and not is_plain(thing)
 
 
 def is_division_in_try(tracer: Tracer, name: str, left: Any, right: Any) -> bool:

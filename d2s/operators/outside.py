@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import BuiltinMethodType, CellType, MethodType, ModuleType
@@ -11,7 +12,17 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.operators.equality import is_plain
-from d2s.operators.guards import Guard, GuardSet, class_guard, guard_for, lookup, tensor_guard
+from d2s.operators.guards import (
+    Guard,
+    GuardSet,
+    class_guard,
+    guard_for,
+    is_known_by_identity,
+    is_layer,
+    lookup,
+    tensor_guard,
+)
+from d2s.operators.policy import is_of_user
 from d2s.operators.recorder import PathRecorder
 from d2s.operators.risks import may_not_fit
 from d2s.operators.run_time import Expected, check_unchanged
@@ -154,7 +165,11 @@ class OutsideReader(PathRecorder):
             if id(value) in self.canonical:
                 self._note_same(source, self.sources[self.captured[id(value)][1]])
             return self.lift(value, source)
-        self.guards.add(guard_for(source, value))
+        guard = guard_for(source, value)
+        if guard is not None and _is_own_attribute(source):
+            # Code that writes past the attributes of a Layer, to its `__dict__`, does not tell.
+            guard = dataclasses.replace(guard, is_live=True)
+        self.guards.add(guard)
         if not is_plain(value):
             self.remember(value, source)
         return value
@@ -207,7 +222,7 @@ class OutsideReader(PathRecorder):
     def remember(self, value: Any, source: Source) -> None:
         """Register an older object under its path; the first path stands."""
         # Guarded by identity: attributes are read from the object itself, whatever path led to it.
-        place = source if source.by_type and not callable(value) else Constant(value)
+        place = source if source.by_type and not is_known_by_identity(value) else Constant(value)
         first = self.source_of(value)
         if first is None:
             self.origins[id(value)] = (value, place)
@@ -239,11 +254,15 @@ class OutsideReader(PathRecorder):
 
     def guard_class(self, thing: Any, name: str) -> None:
         """Note that the trace depends on the class of `thing`, and on what `name` means there."""
+        self.guard_type(thing)
+        self.guard_held(type(thing), name)
+
+    def guard_type(self, thing: Any) -> None:
+        """Note that the trace depends on the class of an older object, if there may be another one in its place."""
         cls = type(thing)
         source = self.source_of(thing)
-        if source is not None:
-            self.guards.add(Guard(source, "type({v}) is {k0}", (cls,), cls.__qualname__))
-        self.guard_held(cls, name)
+        if source is not None and (source.by_type or cls.__flags__ & MUTABLE_CLASS):
+            self.require(Guard(source, "type({v}) is {k0}", (cls,), cls.__qualname__), thing)
 
     # --- tensors -------------------------------------------------------------------------------------------------
 
@@ -369,6 +388,14 @@ class OutsideReader(PathRecorder):
 
     def needed_by_python(self, *symbols: Any) -> None:
         self.sizes.need(self.sizes.behind(symbols))
+
+
+def _is_own_attribute(source: Source) -> bool:
+    """True for what a Layer of the user holds besides parameters, buffers and sublayers."""
+    if not isinstance(source, Attribute) or not isinstance(source.base, Constant):
+        return False
+    owner = source.base.value
+    return is_layer(owner) and is_of_user(type(owner)) and source.name in owner.__dict__
 
 
 def _parts(tree: Any) -> Iterator[Any]:

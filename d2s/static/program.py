@@ -7,7 +7,7 @@ a region (`cond`, `while`) owns blocks, whose operators may read every value of 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -260,18 +260,29 @@ def values_in(tree: Any) -> Iterator[Value]:
 
 
 def map_values(tree: Any, change: Any) -> Any:
-    """A copy of nested lists, tuples, dicts and slices with `change(value)` in place of each Value."""
+    """Nested lists, tuples, dicts and slices with `change(value)` in place of each Value.
+
+    Where nothing changes, it is the same object: a container of the user, which the Program knows by identity.
+    """
     if isinstance(tree, Value):
         return change(tree)
-    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return type(tree)(*(map_values(part, change) for part in tree))
-    if isinstance(tree, list | tuple):
-        return type(tree)(map_values(part, change) for part in tree)
-    if isinstance(tree, dict):
-        return {key: map_values(part, change) for key, part in tree.items()}
     if isinstance(tree, slice):
-        return slice(*(map_values(part, change) for part in (tree.start, tree.stop, tree.step)))
-    return tree
+        parts = tree.start, tree.stop, tree.step
+        made = [map_values(part, change) for part in parts]
+        return tree if _are_same(made, parts) else slice(*made)
+    if type(tree) is dict:
+        made = [map_values(part, change) for part in tree.values()]
+        return tree if _are_same(made, tree.values()) else dict(zip(tree, made, strict=True))
+    if type(tree) is not list and not isinstance(tree, tuple):
+        return tree
+    made = [map_values(part, change) for part in tree]
+    if _are_same(made, tree):
+        return tree
+    return type(tree)(*made) if hasattr(tree, "_fields") else type(tree)(made)
+
+
+def _are_same(parts: Iterable[Any], others: Iterable[Any]) -> bool:
+    return all(part is other for part, other in zip(parts, others, strict=True))
 
 
 class Names:

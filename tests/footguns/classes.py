@@ -442,6 +442,7 @@ def method_of_tensors_replaced(stage):
         finally:
             d2s.Tensor.sum = kept
         stage(f, x())
+    del d2s.Tensor.sum
 
 
 @footgun
@@ -462,6 +463,7 @@ def operators_of_tensors_replaced(stage):
     finally:
         d2s.Tensor.__matmul__ = kept
     stage(f, x())
+    del d2s.Tensor.__matmul__
     with contextlib.suppress(TypeError):
         stage(shifted, x())
     d2s.Tensor.__rshift__ = lambda self, number: self * number

@@ -7,17 +7,22 @@ from pathlib import Path
 from tests.footguns import (  # noqa: F401
     arguments,
     classes,
+    conditions,
     content,
     effects,
     hooks,
     layers,
     lookups,
     objects,
+    older_arrays,
+    past_attributes,
     reads,
     refusals,
     special_methods,
+    subclassed_values,
     subclasses,
     surroundings,
+    taken_apart,
     values,
 )
 from tests.footguns.stage import FOOTGUNS

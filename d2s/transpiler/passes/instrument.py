@@ -393,6 +393,13 @@ class _Instrument(Stores):
         return node
 
     def visit_comprehension_expression(self, node: Node) -> Any:
+        self.visit_parts(node)
+        if not self.scopes.is_class_body:
+            node.generators = [part for generator in node.generators for part in self.clauses(generator)]
+        return node
+
+    def visit_parts(self, node: Node) -> None:
+        """Convert what a comprehension is made of."""
         first = node.generators[0]
         first.iter = self.iterated(first)  # evaluated in the scope around
         with self.scopes.comprehension(node):
@@ -403,19 +410,20 @@ class _Instrument(Stores):
             for field in ("elt", "key", "value"):
                 if hasattr(node, field):
                     setattr(node, field, self.visit(getattr(node, field)))
-        return node
 
     def visit_ListComp(self, node: Node) -> Any:
         """``[elt for target in iter if test]``: of some things to run over only the run knows how many there are."""
-        is_plain = self.is_plain(node)
-        self.visit_comprehension_expression(node)
-        return self.operator("list_comp", node, *self.taken_apart(node)) if is_plain else node
+        if not self.is_plain(node):
+            return self.visit_comprehension_expression(node)
+        self.visit_parts(node)
+        return self.operator("list_comp", node, *self.taken_apart(node))
 
     def generator(self, node: Node, is_lazy: bool) -> Any:
         """The same of a generator expression that a built-in function is given."""
-        is_plain = self.is_plain(node)
-        self.visit_comprehension_expression(node)
-        return self.operator("generator", node, constant(is_lazy), *self.taken_apart(node)) if is_plain else node
+        if not self.is_plain(node):
+            return self.visit_comprehension_expression(node)
+        self.visit_parts(node)
+        return self.operator("generator", node, constant(is_lazy), *self.taken_apart(node))
 
     def is_plain(self, node: Node) -> bool:
         """True for a comprehension of one loop whose parts can stand in functions of their own."""

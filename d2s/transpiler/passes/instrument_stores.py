@@ -69,7 +69,7 @@ class Stores(Rewriter):
         """Statements that store the variable `value`, or such a part of one, into `target`."""
         found = load(value)
         if is_part and isinstance(target, _DISPLAYS):
-            found = self.operator("unpack", target, found, *map(constant, self.counts(target)))
+            found = self.taken_apart_once(target, found)
         if self.is_native(target):
             statement = gast.Assign(targets=[target], value=found, type_comment=None)
         elif isinstance(target, _DISPLAYS):
@@ -92,6 +92,33 @@ class Stores(Rewriter):
             inner = element.value if isinstance(element, gast.Starred) else element
             done += self.stores(inner, temporary, is_part=True)
         return done
+
+    def taken_apart_once(self, target: Node, value: Node) -> Node:
+        """What the parts of a display of targets are taken from: the trace has to see which there are."""
+        return self.operator("unpack", target, value, *map(constant, self.counts(target)))
+
+    def clauses(self, generator: Node) -> list[Node]:
+        """``for a, b in parts`` as ``for item in parts for a, b in (unpack(item),)``: the trace sees what is taken."""
+        if not isinstance(generator.target, _DISPLAYS):
+            return [generator]
+        name = self.ctx.names.fresh("item")
+        made = [
+            gast.comprehension(store(name), generator.iter, [], generator.is_async),
+            *self.inner_clauses(generator.target, load(name))]
+        made[-1].ifs = generator.ifs
+        return made
+
+    def inner_clauses(self, target: Node, value: Node) -> list[Node]:
+        parts: list[Node] = []
+        behind: list[Node] = []
+        for part in target.elts:
+            if isinstance(part, _DISPLAYS):
+                name = self.ctx.names.fresh("part")
+                behind += self.inner_clauses(part, load(name))
+                part = store(name)
+            parts.append(part)
+        once = gast.Tuple(elts=[self.taken_apart_once(target, value)], ctx=gast.Load())
+        return [gast.comprehension(gast.Tuple(elts=parts, ctx=gast.Store()), once, [], 0), *behind]
 
     @staticmethod
     def counts(target: Node) -> tuple[int, ...]:
@@ -117,14 +144,15 @@ class Stores(Rewriter):
 
     def visit_Assign(self, node: Node) -> Any:
         node.value = self.visit(node.value)
-        if any(isinstance(target, _DISPLAYS) for target in node.targets) and not isinstance(node.value, _DISPLAYS):
-            counts = self.counts(node.targets[0]) if len(node.targets) == 1 else ()
-            node.value = self.operator("unpack", node.value, node.value, *map(constant, counts))
-        if self.scopes.is_class_body or all(self.is_native(target) for target in node.targets):
+        displays = [target for target in node.targets if isinstance(target, _DISPLAYS)]
+        if len(node.targets) == 1 and displays and not isinstance(node.value, _DISPLAYS):
+            node.value = self.taken_apart_once(node.targets[0], node.value)
+        is_simple = len(node.targets) == 1 or not displays
+        if self.scopes.is_class_body or (is_simple and all(map(self.is_native, node.targets))):
             return node
-        # Python evaluates the value before the targets.
+        # Python evaluates the value before the targets; of several, each takes it apart by itself.
         name, keep = self.temporary("stored", node.value)
-        return [keep, *(statement for target in node.targets for statement in self.stores(target, name))]
+        return [keep, *(part for target in node.targets for part in self.stores(target, name, not is_simple))]
 
     def visit_AnnAssign(self, node: Node) -> Any:
         if node.value is None:
@@ -194,9 +222,10 @@ class Stores(Rewriter):
     def visit_For(self, node: Node) -> Any:
         node.iter = self.iterated(node)
         before: list[Node] = []
-        if not (self.scopes.is_class_body or self.is_native(node.target)):
+        is_simple = self.is_native(node.target) and not isinstance(node.target, _DISPLAYS)
+        if not (self.scopes.is_class_body or is_simple):
             name = self.ctx.names.fresh("stored")
-            before = self.stores(node.target, name)
+            before = self.stores(node.target, name, is_part=True)
             node.target = located(store(name), node.target)
         node.body = [*before, *self.visit_block(node.body)]
         node.orelse = self.visit_block(node.orelse)
@@ -236,9 +265,10 @@ class Stores(Rewriter):
             first.context_expr = self.operator("enter", first.context_expr, first.context_expr)
         before: list[Node] = []
         target = first.optional_vars
-        if target is not None and not (self.scopes.is_class_body or self.is_native(target)):
+        is_simple = target is None or (self.is_native(target) and not isinstance(target, _DISPLAYS))
+        if not (self.scopes.is_class_body or is_simple):
             name = self.ctx.names.fresh("stored")
-            before = self.stores(target, name)
+            before = self.stores(target, name, is_part=True)
             first.optional_vars = located(store(name), target)
         if rest:  # one manager is entered, and its target stored, before the next is evaluated
             inner = located(type(node)(items=rest, body=node.body, type_comment=None), node)
