@@ -394,9 +394,7 @@ class _Instrument(Stores):
 
     def visit_comprehension_expression(self, node: Node) -> Any:
         self.visit_parts(node)
-        if not self.scopes.is_class_body:
-            node.generators = [part for generator in node.generators for part in self.clauses(generator)]
-        return node
+        return self.with_targets_apart(node)
 
     def visit_parts(self, node: Node) -> None:
         """Convert what a comprehension is made of."""

@@ -97,6 +97,12 @@ class Stores(Rewriter):
         """What the parts of a display of targets are taken from: the trace has to see which there are."""
         return self.operator("unpack", target, value, *map(constant, self.counts(target)))
 
+    def with_targets_apart(self, node: Node) -> Node:
+        """A comprehension in which the trace sees what targets take apart."""
+        if not self.scopes.is_class_body:
+            node.generators = [part for generator in node.generators for part in self.clauses(generator)]
+        return node
+
     def clauses(self, generator: Node) -> list[Node]:
         """``for a, b in parts`` as ``for item in parts for a, b in (unpack(item),)``: the trace sees what is taken."""
         if not isinstance(generator.target, _DISPLAYS):
