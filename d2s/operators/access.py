@@ -231,7 +231,10 @@ def _guard_absent(tracer: Tracer, value: Any, name: str) -> None:
     """Note that an object does not have an attribute of its own that would come before that of its class."""
     source = tracer.source_of(value)
     if source is not None and hasattr(value, "__dict__"):
-        tracer.require(Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}"), value)
+        # What is written to its `__dict__` by hand, a Layer does not tell.
+        is_live = is_layer(value) and is_of_user(type(value))
+        guard = Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}", is_live=is_live)
+        tracer.require(guard, value)
 
 
 def _is_user_code(thing: Any) -> TypeGuard[FunctionType]:

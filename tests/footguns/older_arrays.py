@@ -367,7 +367,7 @@ def star_arrays(stage):
 
 
 @footgun
-def i_array_views_kept(stage):
+def array_views_kept(stage):
     a = np.arange(6.0)
     v = a[2:4]
     d = {"v": v, "l": [a[1:]]}
@@ -384,7 +384,7 @@ def i_array_views_kept(stage):
 
 
 @footgun
-def i_memoryview_bytearray(stage):
+def memoryview_bytearray(stage):
     b = bytearray(b"abc")
     m = memoryview(b)
     import array

@@ -10,7 +10,7 @@ from tests.footguns.things import x
 
 
 @footgun
-def i_mro(stage):
+def mro(stage):
 
     class A:
         k = 1.0
@@ -27,7 +27,7 @@ def i_mro(stage):
 
 
 @footgun
-def i_class_name(stage):
+def class_name(stage):
 
     class A:
         k = 1.0
@@ -50,7 +50,7 @@ def i_class_name(stage):
 
 
 @footgun
-def i_class_swapped_repr(stage):
+def class_swapped_repr(stage):
 
     class A:
         k = 1.0
@@ -67,7 +67,7 @@ def i_class_swapped_repr(stage):
 
 
 @footgun
-def i_protocol(stage):
+def protocol(stage):
 
     class A:
         pass
@@ -90,7 +90,7 @@ def i_protocol(stage):
 
 
 @footgun
-def i_protocol_method(stage):
+def protocol_method(stage):
 
     class A:
         pass
@@ -117,7 +117,7 @@ def i_protocol_method(stage):
 
 
 @footgun
-def i_layer_dict_write(stage):
+def layer_dict_write(stage):
 
     class W(d2s.nn.Layer):
         def __init__(self):
@@ -140,7 +140,28 @@ def i_layer_dict_write(stage):
 
 
 @footgun
-def i_layer_object_setattr(stage):
+def methods_put_into_layers(stage):
+    class Net(d2s.nn.Layer):
+        def forward(self, z):
+            return self.scaled(z)
+
+        def scaled(self, z):
+            return z * 2
+
+    net = Net()
+    s = stage.static(net)
+    stage(s, x())
+    stage(s, x())
+    net.__dict__["scaled"] = lambda z: z * 7
+    stage(s, x())
+    object.__setattr__(net, "scaled", lambda z: z - 7)
+    stage(s, x())
+    del net.__dict__["scaled"]
+    stage(s, x())
+
+
+@footgun
+def layer_object_setattr(stage):
 
     class W(d2s.nn.Layer):
         def __init__(self):
@@ -159,7 +180,7 @@ def i_layer_object_setattr(stage):
 
 
 @footgun
-def i_layer_registry_write(stage):
+def layer_registry_write(stage):
     d2s.seed(0)
     w = d2s.nn.Linear(3, 3)
     s = stage.static(w)
@@ -170,7 +191,7 @@ def i_layer_registry_write(stage):
 
 
 @footgun
-def i_layer_registry_write2(stage):
+def layer_registry_write2(stage):
 
     class W(d2s.nn.Layer):
         def __init__(self):
@@ -199,7 +220,7 @@ def i_layer_registry_write2(stage):
 
 
 @footgun
-def i_layer_hooks_table_write(stage):
+def layer_hooks_table_write(stage):
     d2s.seed(0)
     w = d2s.nn.Linear(3, 3)
     s = stage.static(w)
@@ -211,7 +232,7 @@ def i_layer_hooks_table_write(stage):
 
 
 @footgun
-def i_container_private(stage):
+def container_private(stage):
     d2s.seed(0)
     w = d2s.nn.Sequential(d2s.nn.Linear(3, 3), d2s.nn.ReLU())
     s = stage.static(w)
@@ -225,7 +246,7 @@ def i_container_private(stage):
 
 
 @footgun
-def i_shadow(stage):
+def shadow(stage):
 
     class D:
         def __get__(self, o, t=None):
@@ -246,7 +267,7 @@ def i_shadow(stage):
 
 
 @footgun
-def i_shadow_attr_of_class(stage):
+def shadow_attr_of_class(stage):
 
     class A:
         s = 2.0
@@ -283,7 +304,7 @@ def i_shadow_attr_of_class(stage):
 
 
 @footgun
-def i_getattr_then_own(stage):
+def getattr_then_own(stage):
 
     class A:
         def __getattr__(self, n):
@@ -305,7 +326,7 @@ def i_getattr_then_own(stage):
 
 
 @footgun
-def s_vars_of_object(stage):
+def vars_of_object(stage):
 
     class A:
         def __init__(self):
