@@ -100,7 +100,7 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
             return tracer.python_call(getattr, (point, name), kind=bool)
     elif (known := tracer.late_arrays.attribute(value, name)) is not ABSENT:
         return known
-    elif name in ObjectVariable.__slots__:
+    elif name in ObjectVariable.__slots__ or name == "__dict__":
         # The object may have attributes of these names too.
         return tracer.python_call(getattr, (value, name), effect=True)
     return getattr(value, name)
