@@ -244,6 +244,10 @@ class InteriorNode:
         if self.released:
             self.already_used()
 
+    def check_reached(self, outputs: Iterable[int]) -> None:
+        """Raise what a backward that comes to these outputs would, as far as it is known before."""
+        self.check_usable()
+
     def already_used(self) -> None:
         """Refuse a second backward."""
         raise GradientError(

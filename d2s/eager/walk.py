@@ -164,7 +164,7 @@ class Walk:
         nodes = sorted(seen, key=_age)
         has_calls = len(nodes) > 1 and any(node.may_unfold for node in nodes)
         if has_calls and not self.begins_anew and self._shows_order(nodes):
-            nodes = self._reached(nodes, roots)
+            nodes = self._reached(nodes, roots, {})
         if self.captured is not None:
             for interior in nodes:
                 if interior.leads_on(self):
@@ -176,14 +176,15 @@ class Walk:
         return any(node.shows_order() for node in nodes) or any(
             leaf.hooks is not None or leaf.reduce_hooks is not None for leaf in self._leaf_counts)
 
-    def _reached(self, nodes: Sequence[InteriorNode], roots: Sequence[Edge]) -> list[InteriorNode]:
+    def _reached(
+        self, nodes: Sequence[InteriorNode], roots: Sequence[Edge], outputs: dict[InteriorNode, set[int]],
+    ) -> list[InteriorNode]:
         """Those of `nodes` to which a gradient comes, if every call is the many ops that it stands for.
 
         An op that is reached sends a gradient to all of its edges, a call of a compiled function only to those that
-        lie below the outputs reached.  Leaves are counted anew.
+        lie below the outputs reached, which `outputs` is filled with.  Leaves are counted anew.
         """
         counts: dict[LeafNode, int] = {}
-        outputs: dict[InteriorNode, set[int]] = {}
         used: dict[InteriorNode, frozenset[int]] = {}
 
         def reach(edge: Edge) -> None:
@@ -305,10 +306,13 @@ def obstacle(tensor: Tensor) -> GradientError | None:
     walk, edge = Walk(), tensor.edge()
     if edge is None:
         return None
-    nodes, _ = walk._begin([(edge, tensor)])
+    nodes, roots = walk._begin([(edge, tensor)])
+    outputs: dict[InteriorNode, set[int]] = {}
+    walk._reached(nodes, [found for found, _ in roots], outputs)
     try:
         for node in reversed(nodes):
-            node.check_usable()
+            if node in outputs:
+                node.check_reached(outputs[node])
     except GradientError as error:
         return error
     return None

@@ -317,6 +317,11 @@ class CallNode(InteriorNode):
         counts = {} if backward.count is None else backward.count(self.saved, *[True] * len(reached))
         return backward.certain.union(number for number, count in counts.items() if count)
 
+    def check_reached(self, outputs: Iterable[int]) -> None:
+        super().check_reached(outputs)
+        reached = tuple(sorted(outputs))
+        self.compiled.probe(reached)(self, self.saved, *[True] * len(reached))
+
     # --- backward: called by the walk, and by generated code ---------------------------------------------------
 
     def visit(self, walk: Any, grads: list[Tensor | None]) -> None:

@@ -15,12 +15,14 @@ from d2s.static.program import Block, Operator, Value
 class _CountWriter(FunctionWriter):
     """Writes a backward Program with True for each gradient that is there, None for each that is not."""
 
+    checks = False
+
     def block(self, block: Block) -> None:
         for operator in block.operators:
             self.operator(operator)
 
     def operator(self, operator: Operator) -> None:
-        if operator.kind in _AS_THEY_ARE:
+        if operator.kind in _AS_THEY_ARE or (self.checks and operator.kind in _CHECKS):
             super().operator(operator)
             return
         writer = _WRITERS.get(operator.kind)
@@ -48,6 +50,7 @@ def _either(w: _CountWriter, operator: Operator) -> None:
 
 
 _AS_THEY_ARE = frozenset(("cond", "reversed_turns", "is_present", "branch_of", "has_turns", "is_first_turn"))
+_CHECKS = frozenset(("modified_in_place", "check_input", "check_output"))
 _WRITERS: dict[str, Callable[[_CountWriter, Operator], None]] = {
     "accumulate": _accumulated,
     "contributed": _contributed,
@@ -67,4 +70,18 @@ def count_source(
     w.unpack(saved.get(forward, ()), "saved")
     w.block(block)
     w.line("return left")
+    return w.source
+
+
+def probe_source(
+    block: Block, forward: Block, saved: dict[Block, tuple[Value, ...]], edges: int,
+) -> Source:
+    """The function ``probe(run, saved, *gradients)``: it raises what a write in place makes the backward raise."""
+    w = _CountWriter("probe", saved)
+    w.checks = True
+    inputs = [w.name(value) for value in block.inputs]
+    w.source.lines.append(f"def probe({', '.join(['run', 'saved', *inputs])}):")
+    w.line(f"left = [0] * {edges}")
+    w.unpack(saved.get(forward, ()), "saved")
+    w.block(block)
     return w.source

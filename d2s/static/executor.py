@@ -15,7 +15,7 @@ import numpy as np
 
 from d2s.core.spec import TensorSpec
 from d2s.errors import GENERATED
-from d2s.static.arrivals import count_source
+from d2s.static.arrivals import count_source, probe_source
 from d2s.static.backward import BackwardPlan, append_backward
 from d2s.static.build_strategy import BuildStrategy
 from d2s.static.codegen import SOURCE, Source, backward_source, forward_source
@@ -265,6 +265,12 @@ class Compiled:
                     assert not missing, f"a run of {self.program.name} does not keep {missing}"
             found = self._plans[key] = self._backward_function(plan)
         return found
+
+    def probe(self, reached: tuple[int, ...]) -> Callable[..., Any]:
+        """``probe(run, saved, *gradients)`` raises what the backward would because of a write in place."""
+        plan = append_backward(self.program, self.edges, reached, None, self.tensors)
+        source = probe_source(plan.program.block, self.program.block, self.saved or plan.saved, len(self.edges))
+        return load(source, f"{plan.program.name} probe")
 
     def _backward_function(self, plan: BackwardPlan) -> BackwardFunction:
         # The run keeps what the largest backward needs; a smaller one unpacks the same.

@@ -427,6 +427,17 @@ def methods_added_to_tensors():
     yield f
 
 
+@contextlib.contextmanager
+def replaced(name, function):
+    """Another attribute of the class of tensors, which has none of that name itself."""
+    assert name not in vars(d2s.Tensor)
+    setattr(d2s.Tensor, name, function)
+    try:
+        yield
+    finally:
+        delattr(d2s.Tensor, name)
+
+
 @footgun
 def method_of_tensors_replaced(stage):
     @stage.static
@@ -436,11 +447,10 @@ def method_of_tensors_replaced(stage):
     stage(f, x())
     kept = d2s.Tensor.sum
     for factor in (7.0, 9.0):
-        d2s.Tensor.sum = lambda self, factor=factor: kept(self) * factor
-        try:
+        with replaced("sum", lambda self, factor=factor: kept(self) * factor):
             stage(f, x())
-        finally:
             d2s.Tensor.sum = kept
+            stage(f, x())
         stage(f, x())
     del d2s.Tensor.sum
 
@@ -457,20 +467,14 @@ def operators_of_tensors_replaced(stage):
 
     stage(f, x())
     kept = d2s.Tensor.__matmul__
-    d2s.Tensor.__matmul__ = lambda self, other: kept(self, other) * 3.0
-    try:
+    with replaced("__matmul__", lambda self, other: kept(self, other) * 3.0):
         stage(f, x())
-    finally:
-        d2s.Tensor.__matmul__ = kept
     stage(f, x())
     del d2s.Tensor.__matmul__
     with contextlib.suppress(TypeError):
         stage(shifted, x())
-    d2s.Tensor.__rshift__ = lambda self, number: self * number
-    try:
+    with replaced("__rshift__", lambda self, number: self * number):
         stage(shifted, x())
-    finally:
-        del d2s.Tensor.__rshift__
     stage(f, x())
 
 
@@ -484,11 +488,7 @@ def method_of_tensors_replaced_by_one_with_branches(stage):
         return self if self.sum() > 0 else -self
 
     stage(f, x())
-    kept = d2s.Tensor.abs
-    d2s.Tensor.abs = absolute
-    try:
+    with replaced("abs", absolute):
         stage(f, x())
         stage(f, -x())
-    finally:
-        d2s.Tensor.abs = kept
     stage(f, -x())

@@ -6,14 +6,13 @@ import pytest
 
 import d2s
 from d2s.testing import ModesDiffer, assert_same_in_both_modes
+from tests.corpus import writes
 from tests.corpus.register import PROGRAMS
 from tests.modes import test_corpus  # noqa: F401  (fills PROGRAMS)
 from tests.modes.harness import map_leaves
 
-# Their backward raises: eager mode is asked before whether it would, static mode does so.
-RAISING = {"writes.write_after_saving_use", "writes.write_to_a_tensor_that_a_view_was_read_of"}
 # A part is enough for each day.
-SOME = sorted(name for name, found in PROGRAMS.items() if not found.is_refused and name not in RAISING)[::6]
+SOME = sorted(name for name, found in PROGRAMS.items() if not found.is_refused)[::6]
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -65,3 +64,11 @@ def test_a_training_step_that_forgets_the_optimizer(monkeypatch: pytest.MonkeyPa
     with pytest.raises(ModesDiffer) as raised:
         assert_same_in_both_modes(trainer.step, *data())
     assert "self.net" in str(raised.value)
+
+
+@pytest.mark.parametrize("name", [
+    "write_after_saving_use", "write_to_a_tensor_that_a_view_was_read_of", "write_of_a_view_to_its_tensor"])
+@pytest.mark.parametrize("c", [1.0, -1.0])
+def test_backward_that_writes_in_place_forbid_is_left_out_in_both_modes(name: str, c: float) -> None:
+    x = d2s.to_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, -6.0]], stop_gradient=False)
+    assert_same_in_both_modes(getattr(writes, name), x, d2s.to_tensor(c))
