@@ -7,7 +7,7 @@ gradient of its own in the Program.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from d2s.static.program import Block, Operator, Program, Value, walk_operators
@@ -30,6 +30,12 @@ class Aliases:
 
     A source that nothing else uses has no gradient but that of the alias, so it counts as made in the region, unless
     it is one of `kept`.
+
+    Attributes
+    ----------
+    are_known : bool
+        False if some value may be one from outside of a region by what a region inside of it chose: only the path of a
+        run tells.
     """
 
     def __init__(self, program: Program, kept: set[Value]) -> None:
@@ -37,6 +43,7 @@ class Aliases:
         self.found: dict[Value, Alias] = {}
         self.homes: dict[Value, Block] = dict.fromkeys(program.block.inputs, program.block)
         self.uses: dict[Value, int] = {}
+        self.are_known = True
         for operator in program.all_operators():
             for block in operator.blocks:
                 self.homes.update(dict.fromkeys(block.inputs, block))
@@ -55,6 +62,7 @@ class Aliases:
             if operator.kind == "cond":
                 then, orelse = operator.blocks
                 for out, yes, no in zip(operator.outputs, then.outputs, orelse.outputs, strict=True):
+                    self._look_inside((yes, no), inside)
                     self._note(out, ("branch_of", operator), self._outer(yes, inside), self._outer(no, inside))
             elif operator.kind == "while":
                 body = operator.blocks[1]
@@ -63,10 +71,26 @@ class Aliases:
                     before, after = self._outer(initial, inside), self._outer(following, inside)
                     self._note(value, ("is_first_turn", operator), before, after)
                     self._note(out, ("has_turns", operator), after, before)
+                    self._look_inside((following,), inside)
 
     def _note(self, value: Value, question: Question, yes: Value | None, no: Value | None) -> None:
         if value.is_tensor and (yes is not None or no is not None):
             self.found[value] = Alias(question, yes, no)
+
+    def _look_inside(self, values: Iterable[Value], inside: set[Block]) -> None:
+        """Find out if what a region gives, and has made by a region in it, may be something from outside."""
+        stack = [value for value in values if self.homes.get(value) in inside and not value.stop_gradient]
+        seen = set(stack)
+        while stack and self.are_known:
+            alias = self.found.get(stack.pop())
+            for source in () if alias is None else (alias.yes, alias.no):
+                if source is None or source in seen:
+                    continue
+                seen.add(source)
+                if self.homes.get(source) in inside:
+                    stack.append(source)
+                else:
+                    self.are_known = False
 
     def _outer(self, value: Value, inside: set[Block]) -> Value | None:
         """`value`, if it comes from outside of the region and has other uses."""

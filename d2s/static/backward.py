@@ -54,6 +54,8 @@ class BackwardPlan:
         Operators of the forward Program that this backward uses up.
     knows_writes : bool
         True if in every run the same writes in place stand between the reading of a value and backward.
+    knows_aliases : bool
+        True if a run records which other value each value is.
     """
 
     program: Program
@@ -66,6 +68,7 @@ class BackwardPlan:
     certain: frozenset[int] = frozenset()
     visited: frozenset[Operator] = frozenset()
     knows_writes: bool = True
+    knows_aliases: bool = True
 
 
 def append_backward(
@@ -105,7 +108,8 @@ def append_backward(
     return BackwardPlan(
         result, reached, saved_values(program, result, (*records, *builder.sized, *builder.leaves)), records,
         reads.sharing_with_read(reads.tensors), frozenset(reads.sharing_with_read(builder.output_numbers)),
-        tuple(sorted(conditional)), builder.certain, frozenset(builder.visited), reads.writes.are_certain)
+        tuple(sorted(conditional)), builder.certain, frozenset(builder.visited), reads.writes.are_certain,
+        builder.knows_aliases)
 
 
 class _Unsaved:
@@ -160,7 +164,7 @@ class Backward:
             elif operator.kind == "register_hook":
                 self.registered.setdefault(operator.inputs[0], len(self.registered))
         aliases = Aliases(program, {*self.edges, *self.hook_points})
-        self.aliases, self.homes = aliases.found, aliases.homes
+        self.aliases, self.homes, self.knows_aliases = aliases.found, aliases.homes, aliases.are_known
         # Gradients that are given, by the block in which their values are defined.
         self.seeds: dict[Block, list[tuple[Value, Gradient]]] = {}
         self._answers: dict[Question, Value] = {}

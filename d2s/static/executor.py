@@ -170,7 +170,7 @@ class Compiled:
                 _check_backward(plan, program)
             self._records = plan.records
             self.read_outputs, self.read_tensors = plan.outputs_read, plan.tensors_read
-            self.is_exact = plan.knows_writes and not takes
+            self.is_exact = plan.knows_writes and plan.knows_aliases and not takes
         # What stays of a run that has been used up; None: nothing.
         self.skeletons = Skeletons(program.block, self.saved) if leaves_one(program) else None
         for check in FORWARD_CHECKS:
