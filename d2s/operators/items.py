@@ -15,8 +15,8 @@ from d2s.operators.access import special
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import check_unwritten, holds_older_content, holds_symbols, holds_tensors, run_over
-from d2s.operators.older_arrays import index_of, index_of_tensor
+from d2s.operators.libraries import check_unwritten, holds_symbols, holds_tensors, run_over
+from d2s.operators.older_arrays import holds_older_content, index_of, index_of_tensor
 from d2s.operators.open_items import is_open
 from d2s.operators.protocols import iterable_of
 from d2s.operators.sources import Constant

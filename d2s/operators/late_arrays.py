@@ -207,9 +207,7 @@ class LateArrays:
 
     def has_older(self, data: Any) -> bool:
         """True for an array of the caller, and a list with one in it."""
-        if isinstance(data, list | tuple):
-            return any(map(self.has_older, data))
-        return isinstance(data, np.ndarray) and self._tracer.is_outer(data)
+        return next(arrays_in(self._tracer, data), None) is not None
 
     def value_of(self, data: Any, spec: TensorSpec, dtype: Any = None) -> Value:
         """The tensor that each run makes of what its arrays hold then."""

@@ -23,8 +23,8 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.errors import Location, TracingError, user_location
 from d2s.operators import coroutines, places, policy
-from d2s.operators.equality import ALL_CONTENT, is_plain
-from d2s.operators.older_arrays import know
+from d2s.operators.equality import is_plain
+from d2s.operators.older_arrays import holds_older, holds_older_content, know
 from d2s.operators.open_items import is_open
 from d2s.operators.surroundings import note_decimals, refuse_looking_around
 from d2s.operators.tracer import Tracer
@@ -311,23 +311,6 @@ def check_unwritten(tracer: Tracer, array: Any, *given: Any) -> None:
     if tracer.late_arrays.is_fresh(array) and any(
             holds_symbols(part) or holds_older_content(tracer, part) for part in given):
         tracer.late_arrays.need()
-
-
-def holds_older(tracer: Tracer, tree: Any) -> bool:
-    """True if in nested containers there is one from outside, or an array or the like."""
-    if isinstance(tree, list | tuple | deque | dict):
-        parts = tree.values() if isinstance(tree, dict) else tree
-        return tracer.is_outer(tree) or any(holds_older(tracer, part) for part in parts)
-    return isinstance(tree, (*ALL_CONTENT, set)) and tracer.is_outer(tree)
-
-
-def holds_older_content(tracer: Tracer, tree: Any) -> bool:
-    """True if there is an array, or the like, from outside in nested containers."""
-    if isinstance(tree, list | tuple | deque):
-        return any(holds_older_content(tracer, part) for part in tree)
-    if isinstance(tree, dict):
-        return any(holds_older_content(tracer, part) for part in tree.values())
-    return isinstance(tree, ALL_CONTENT) and tracer.is_outer(tree)
 
 
 def _if_users(arg: Any) -> Any:

@@ -21,8 +21,8 @@ from d2s.operators.choices import may_be
 from d2s.operators.equality import NUMBERS_AND_TEXTS, is_plain
 from d2s.operators.guards import Guard, lookup
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import holds_older_content, holds_symbols
-from d2s.operators.older_arrays import know
+from d2s.operators.libraries import holds_symbols
+from d2s.operators.older_arrays import holds_older_content, know
 from d2s.operators.open_items import is_open, refuse
 from d2s.operators.surroundings import note_decimals
 from d2s.operators.tracer import Tracer

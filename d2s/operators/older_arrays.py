@@ -1,4 +1,4 @@
-"""NumPy arrays that are older than the call: others change them in place, so what they hold is never taken for known.
+"""NumPy arrays, and the like, that are older than the call: others change them in place, so nothing of them is known.
 
 As operands they are inputs of the Program, read on each run.  Where Python itself needs what one holds - as an index,
 a size, a member of a list that is compared - the trace depends on all of it.
@@ -15,6 +15,7 @@ import numpy as np
 
 from d2s.core.spec import spec_of
 from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators.equality import ALL_CONTENT
 from d2s.operators.guards import Guard
 from d2s.static.variable import Variable
 
@@ -34,6 +35,23 @@ def arrays_in(tracer: Tracer, tree: Any) -> Iterator[np.ndarray]:
         yield from arrays_in(tracer, tuple(tree.values()))
     elif isinstance(tree, slice):
         yield from arrays_in(tracer, (tree.start, tree.stop, tree.step))
+
+
+def holds_older(tracer: Tracer, tree: Any) -> bool:
+    """True if in nested containers there is one from outside, or an array or the like."""
+    if isinstance(tree, list | tuple | deque | dict):
+        parts = tree.values() if isinstance(tree, dict) else tree
+        return tracer.is_outer(tree) or any(holds_older(tracer, part) for part in parts)
+    return isinstance(tree, (*ALL_CONTENT, set)) and tracer.is_outer(tree)
+
+
+def holds_older_content(tracer: Tracer, tree: Any) -> bool:
+    """True if there is an array, or the like, from outside in nested containers."""
+    if isinstance(tree, list | tuple | deque):
+        return any(holds_older_content(tracer, part) for part in tree)
+    if isinstance(tree, dict):
+        return any(holds_older_content(tracer, part) for part in tree.values())
+    return isinstance(tree, ALL_CONTENT) and tracer.is_outer(tree)
 
 
 def know(tracer: Tracer, *trees: Any) -> None:
