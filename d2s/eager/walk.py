@@ -164,7 +164,8 @@ class Walk:
         nodes = sorted(seen, key=_age)
         has_calls = len(nodes) > 1 and any(node.may_unfold for node in nodes)
         if has_calls and not self.begins_anew and self._shows_order(nodes):
-            nodes = self._reached(nodes, roots, {})
+            reached = self._reached(nodes, roots)
+            nodes = [node for node in nodes if node in reached]
         if self.captured is not None:
             for interior in nodes:
                 if interior.leads_on(self):
@@ -176,15 +177,14 @@ class Walk:
         return any(node.shows_order() for node in nodes) or any(
             leaf.hooks is not None or leaf.reduce_hooks is not None for leaf in self._leaf_counts)
 
-    def _reached(
-        self, nodes: Sequence[InteriorNode], roots: Sequence[Edge], outputs: dict[InteriorNode, set[int]],
-    ) -> list[InteriorNode]:
-        """Those of `nodes` to which a gradient comes, if every call is the many ops that it stands for.
+    def _reached(self, nodes: Sequence[InteriorNode], roots: Sequence[Edge]) -> dict[InteriorNode, set[int]]:
+        """The outputs of `nodes` to which a gradient comes, if every call is the many ops that it stands for.
 
         An op that is reached sends a gradient to all of its edges, a call of a compiled function only to those that
-        lie below the outputs reached, which `outputs` is filled with.  Leaves are counted anew.
+        lie below the outputs reached.  Leaves are counted anew.
         """
         counts: dict[LeafNode, int] = {}
+        outputs: dict[InteriorNode, set[int]] = {}
         used: dict[InteriorNode, frozenset[int]] = {}
 
         def reach(edge: Edge) -> None:
@@ -207,7 +207,7 @@ class Walk:
                 if target is not None and target not in self.blocked:
                     reach(target)
         self._leaf_counts, self.used_edges = counts, used
-        return [node for node in nodes if node in outputs]
+        return outputs
 
     def needs(self, edge: Edge) -> bool:
         """True if a gradient sent to `edge` is of use to this walk."""
@@ -307,12 +307,11 @@ def obstacle(tensor: Tensor) -> GradientError | None:
     if edge is None:
         return None
     nodes, roots = walk._begin([(edge, tensor)])
-    outputs: dict[InteriorNode, set[int]] = {}
-    walk._reached(nodes, [found for found, _ in roots], outputs)
+    reached = walk._reached(nodes, [found for found, _ in roots])
     try:
         for node in reversed(nodes):
-            if node in outputs:
-                node.check_reached(outputs[node])
+            if node in reached:
+                node.check_reached(reached[node])
     except GradientError as error:
         return error
     return None
