@@ -322,7 +322,7 @@ KINDS = (
         "U23",
         "A write to a tensor of which a detached one is in use",
         cause="`detach()` shares the values of its tensor, and a write in place would have to show in both.",
-        fix="Detach a clone: `x.clone().detach()`.",
+        fix="Clone what is detached: `x.detach().clone()`.",
         example="""
             @paddle.jit.to_static
             def f(x):
@@ -337,7 +337,7 @@ KINDS = (
             @paddle.jit.to_static
             def f(x):
                 y = x * 2
-                fixed = y.clone().detach()
+                fixed = y.detach().clone()
                 y.add_(x)
                 return y * fixed
 

@@ -13,17 +13,21 @@ KINDS = (
         fix="Use tensor operators; or mark the function that needs the values with `@paddle.jit.not_to_static`.",
         example="""
             @paddle.jit.to_static
-            def real_part(x):
-                return complex(x).real
+            def letter(x):
+                return "abc"[x]
 
-            real_part(paddle.to_tensor([1.0]))
+            letter(paddle.to_tensor(1))
         """,
         fixed="""
-            @paddle.jit.to_static
-            def real_part(x):
-                return paddle.real(x)
+            @paddle.jit.not_to_static
+            def letter_of(x):
+                return "abc"[x]
 
-            real_part(paddle.to_tensor([1 + 2j]))
+            @paddle.jit.to_static
+            def letter(x):
+                return letter_of(x)
+
+            letter(paddle.to_tensor(1))
         """,
     ),
     tracing(

@@ -29,7 +29,7 @@ _KINDS = "biufcSU"
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
 
 
-def save(obj: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
+def save(obj: Any, path: str | os.PathLike[str] | IO[bytes], protocol: int = 4) -> None:
     """Write tensors, arrays, numbers, strings and containers of these, such as a `state_dict()`.
 
     Parameters
@@ -38,6 +38,8 @@ def save(obj: Any, path: str | os.PathLike[str] | IO[bytes]) -> None:
         What to write.  A tensor that occurs several times is written once.
     path : path or binary file
         Directories that are missing are made.  An existing file is replaced only when the new one is complete.
+    protocol : int
+        Ignored: the form of the file is d2s's own.
 
     Raises
     ------

@@ -51,10 +51,10 @@ logger = logging.getLogger("d2s.jit")
 _enabled = True
 
 
-def enable_to_static(enable: bool) -> None:
+def enable_to_static(enable_to_static_bool: bool) -> None:
     """Switch static mode on or off for the whole process; off, converted functions run eagerly."""
     global _enabled
-    _enabled = bool(enable)
+    _enabled = bool(enable_to_static_bool)
 
 
 @contextmanager

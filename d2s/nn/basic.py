@@ -56,8 +56,8 @@ class Linear(Layer):
         self.weight = self.create_parameter([in_features, out_features], weight_attr)
         self.bias = self.create_parameter([out_features], bias_attr, is_bias=True)
 
-    def forward(self, x: Any) -> Any:
-        return F.linear(x, self.weight, self.bias)
+    def forward(self, input: Any) -> Any:
+        return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, dtype={self.weight.dtype.name}"
@@ -155,8 +155,8 @@ class Dropout(Layer):
         super().__init__()
         self.p, self.axis, self.mode = p, axis, mode
 
-    def forward(self, x: Any) -> Any:
-        return F.dropout(x, p=self.p, axis=self.axis, training=self.training, mode=self.mode)
+    def forward(self, input: Any) -> Any:
+        return F.dropout(input, p=self.p, axis=self.axis, training=self.training, mode=self.mode)
 
     def extra_repr(self) -> str:
         return f"p={self.p}, axis={self.axis}, mode={self.mode}"
@@ -169,8 +169,8 @@ class Flatten(Layer):
         super().__init__()
         self.start_axis, self.stop_axis = start_axis, stop_axis
 
-    def forward(self, x: Any) -> Any:
-        return F.flatten(x, self.start_axis, self.stop_axis)
+    def forward(self, input: Any) -> Any:
+        return F.flatten(input, self.start_axis, self.stop_axis)
 
 
 class Identity(Layer):
@@ -179,8 +179,8 @@ class Identity(Layer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
-    def forward(self, x: Any) -> Any:
-        return x
+    def forward(self, input: Any) -> Any:
+        return input
 
 
 class Dropout2D(Layer):
@@ -190,8 +190,8 @@ class Dropout2D(Layer):
         super().__init__()
         self.p, self.data_format = p, data_format
 
-    def forward(self, x: Any) -> Any:
-        return F.dropout2d(x, p=self.p, training=self.training, data_format=self.data_format)
+    def forward(self, input: Any) -> Any:
+        return F.dropout2d(input, p=self.p, training=self.training, data_format=self.data_format)
 
     def extra_repr(self) -> str:
         return f"p={self.p}, data_format={self.data_format}"
@@ -204,8 +204,8 @@ class AlphaDropout(Layer):
         super().__init__()
         self.p = p
 
-    def forward(self, x: Any) -> Any:
-        return F.alpha_dropout(x, p=self.p, training=self.training)
+    def forward(self, input: Any) -> Any:
+        return F.alpha_dropout(input, p=self.p, training=self.training)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -67,17 +67,17 @@ class _BatchNorm(Layer):
         self.register_buffer("_mean", Tensor(np.zeros(num_features, self._dtype)))
         self.register_buffer("_variance", Tensor(np.ones(num_features, self._dtype)))
 
-    def forward(self, x: Any) -> Any:
-        channels = 1 if self._data_format.startswith("NC") else x.ndim - 1
-        size = x.shape[channels] if x.ndim in self.dimensions else None
+    def forward(self, input: Any) -> Any:
+        channels = 1 if self._data_format.startswith("NC") else input.ndim - 1
+        size = input.shape[channels] if input.ndim in self.dimensions else None
         if size is None or (isinstance(size, int) and size != self._num_features):
             raise ShapeError(
-                f"{type(self).__name__} of {counted(self._num_features, 'feature')} cannot take shape {list(x.shape)} "
-                f"with data_format {self._data_format}"
+                f"{type(self).__name__} of {counted(self._num_features, 'feature')} cannot take shape "
+                f"{list(input.shape)} with data_format {self._data_format}"
             )
         use_running = not self.training if self._use_global_stats is None else self._use_global_stats
         return F.batch_norm(
-            x,
+            input,
             self._mean,
             self._variance,
             self.weight,
@@ -186,6 +186,6 @@ class BatchNorm(_BatchNorm):
         if is_test:
             self.eval()
 
-    def forward(self, x: Any) -> Any:
-        result = super().forward(x)
+    def forward(self, input: Any) -> Any:
+        result = super().forward(input)
         return result if self._act is None else getattr(F, self._act)(result)

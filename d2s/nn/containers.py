@@ -113,10 +113,10 @@ class LayerList(Layer):
         layers.insert(_position(index, len(layers), extra=1), sublayer)
         self._refill(layers)
 
-    def pop(self, index: int = -1) -> Any:
-        """Remove the layer at `index` and return it."""
-        layer = self[index]
-        del self[index]
+    def pop(self, key: int = -1) -> Any:
+        """Remove the layer at place `key` and return it."""
+        layer = self[key]
+        del self[key]
         return layer
 
     def _refill(self, layers: list[Any]) -> None:

@@ -245,8 +245,8 @@ class Unfold(Layer):
         super().__init__()
         self._settings = kernel_sizes, strides, paddings, dilations
 
-    def forward(self, x: Any) -> Any:
-        return F.unfold(x, *self._settings)
+    def forward(self, input: Any) -> Any:
+        return F.unfold(input, *self._settings)
 
 
 class Fold(Layer):
@@ -264,8 +264,8 @@ class Fold(Layer):
         super().__init__()
         self._settings = output_sizes, kernel_sizes, strides, paddings, dilations
 
-    def forward(self, x: Any) -> Any:
-        return F.fold(x, *self._settings)
+    def forward(self, input: Any) -> Any:
+        return F.fold(input, *self._settings)
 
 
 class Unflatten(Layer):
@@ -275,9 +275,9 @@ class Unflatten(Layer):
         super().__init__()
         self.axis, self.shape = axis, list(shape)
 
-    def forward(self, x: Any) -> Any:
-        axis = self.axis % x.ndim
-        return reshape(x, [*x.shape[:axis], *self.shape, *x.shape[axis + 1 :]])
+    def forward(self, input: Any) -> Any:
+        axis = self.axis % input.ndim
+        return reshape(input, [*input.shape[:axis], *self.shape, *input.shape[axis + 1 :]])
 
     def extra_repr(self) -> str:
         return f"axis={self.axis}, shape={self.shape}"
@@ -298,8 +298,8 @@ class LocalResponseNorm(Layer):
         super().__init__()
         self.size, self.alpha, self.beta, self.k, self.data_format = size, alpha, beta, k, data_format
 
-    def forward(self, x: Any) -> Any:
-        return F.local_response_norm(x, self.size, self.alpha, self.beta, self.k, self.data_format)
+    def forward(self, input: Any) -> Any:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k, self.data_format)
 
     def extra_repr(self) -> str:
         return f"size={self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -162,10 +162,13 @@ class Layer(LayerTree):
             if parameter.trainable:
                 parameter.clear_gradient(set_to_zero)
 
-    def to(self: Self, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Self:
+    def to(
+        self: Self, device: Any = None, dtype: Any = None, blocking: bool | None = None,
+        non_blocking: bool | None = None,
+    ) -> Self:
         """Change the element type of all floating point parameters and buffers, in place; gradient hooks stay.
 
-        `device` must be the CPU; `blocking` is ignored.
+        `device` must be the CPU; `blocking` and `non_blocking` are ignored.
         """
         if device is not None:
             check_device(device)

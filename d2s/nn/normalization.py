@@ -58,8 +58,8 @@ class LayerNorm(Layer):
         self.weight = self.create_parameter([size], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([size], bias_attr, is_bias=True)
 
-    def forward(self, x: Any) -> Any:
-        return F.layer_norm(x, self._normalized_shape, self.weight, self.bias, self._epsilon)
+    def forward(self, input: Any) -> Any:
+        return F.layer_norm(input, self._normalized_shape, self.weight, self.bias, self._epsilon)
 
     def extra_repr(self) -> str:
         return f"normalized_shape={self._normalized_shape}, epsilon={self._epsilon}"
@@ -149,8 +149,8 @@ class GroupNorm(Layer):
         self.weight = self.create_parameter([num_channels], attrs[0], default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_channels], attrs[1], is_bias=True)
 
-    def forward(self, x: Any) -> Any:
-        return F.group_norm(x, self._num_groups, self._epsilon, self.weight, self.bias, self._data_format)
+    def forward(self, input: Any) -> Any:
+        return F.group_norm(input, self._num_groups, self._epsilon, self.weight, self.bias, self._data_format)
 
     def extra_repr(self) -> str:
         return f"num_groups={self._num_groups}, num_channels={self._num_channels}, epsilon={self._epsilon}"
@@ -192,10 +192,11 @@ class _InstanceNorm(Layer):
         self.scale = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
 
-    def forward(self, x: Any) -> Any:
-        if x.ndim != self.axes:
-            raise ShapeError(f"{type(self).__name__} needs a tensor of {self.axes} axes, got shape {list(x.shape)}")
-        return F.instance_norm(x, weight=self.scale, bias=self.bias, eps=self._epsilon, data_format=self._data_format)
+    def forward(self, input: Any) -> Any:
+        if input.ndim != self.axes:
+            raise ShapeError(f"{type(self).__name__} needs a tensor of {self.axes} axes, got shape {list(input.shape)}")
+        return F.instance_norm(
+            input, weight=self.scale, bias=self.bias, eps=self._epsilon, data_format=self._data_format)
 
     def extra_repr(self) -> str:
         return f"num_features={self._num_features}, epsilon={self._epsilon}"

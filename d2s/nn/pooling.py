@@ -57,8 +57,8 @@ class MaxPool1D(_Pool):
         super().__init__(kernel_size, stride, padding, ceil_mode)
         self._return_mask = return_mask
 
-    def forward(self, x: Any) -> Any:
-        return F.max_pool1d(x, self._kernel_size, self._stride, self._padding, self._return_mask, self._ceil_mode)
+    def forward(self, input: Any) -> Any:
+        return F.max_pool1d(input, self._kernel_size, self._stride, self._padding, self._return_mask, self._ceil_mode)
 
 
 class MaxPool2D(_Pool):
@@ -149,8 +149,8 @@ class AdaptiveAvgPool1D(_AdaptivePool):
     def __init__(self, output_size: Any, name: str | None = None) -> None:
         super().__init__(output_size)
 
-    def forward(self, x: Any) -> Any:
-        return F.adaptive_avg_pool1d(x, self._output_size)
+    def forward(self, input: Any) -> Any:
+        return F.adaptive_avg_pool1d(input, self._output_size)
 
 
 class AdaptiveAvgPool2D(_AdaptivePool):
@@ -171,8 +171,8 @@ class AdaptiveMaxPool1D(_AdaptivePool):
         super().__init__(output_size)
         self._return_mask = return_mask
 
-    def forward(self, x: Any) -> Any:
-        return F.adaptive_max_pool1d(x, self._output_size, self._return_mask)
+    def forward(self, input: Any) -> Any:
+        return F.adaptive_max_pool1d(input, self._output_size, self._return_mask)
 
 
 class AdaptiveMaxPool2D(_AdaptivePool):

@@ -176,8 +176,13 @@ class LayerRegistry:
         self._register("_sub_layers", name, sublayer)
         return sublayer
 
-    register_parameter = add_parameter
-    add_module = add_sublayer
+    def register_parameter(self, name: str, param: Parameter | None) -> Parameter | None:
+        """`add_parameter`."""
+        return self.add_parameter(name, param)
+
+    def add_module(self, name: str, module: Layer | None) -> Layer | None:
+        """`add_sublayer`."""
+        return self.add_sublayer(name, module)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistable: bool = True) -> None:
         """Register a tensor that is state but no parameter (a running mean); errors as `add_parameter`.

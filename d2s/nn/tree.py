@@ -29,7 +29,8 @@ class LayerTree(LayerRegistry):
         return (layer for _, layer in self.named_children())
 
     def named_sublayers(
-        self, prefix: str = "", include_self: bool = False, layers_set: set[Any] | None = None
+        self, prefix: str = "", include_self: bool = False, layers_set: set[Any] | None = None,
+        remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Layer]]:
         """All layers below this one with their dotted names, parents first, each once.
 
@@ -41,14 +42,17 @@ class LayerTree(LayerRegistry):
             Begin with this layer, under the name `prefix`.
         layers_set : set, optional
             Layers to leave out; those given are added to it.
+        remove_duplicate : bool
+            False: a layer that stands at several places comes under each of its names.
         """
         seen: set[Any] = set() if layers_set is None else layers_set
         if include_self and self not in seen:
-            seen.add(self)
+            if remove_duplicate:
+                seen.add(self)
             yield prefix, self  # type: ignore[misc]
         for name, layer in self._sub_layers.items():
             if layer is not None and layer not in seen:
-                yield from layer.named_sublayers(_join(prefix, name), True, seen)
+                yield from layer.named_sublayers(_join(prefix, name), True, seen, remove_duplicate)
 
     def sublayers(self, include_self: bool = False) -> list[Layer]:
         """All layers below this one, parents first, each once."""
@@ -58,33 +62,46 @@ class LayerTree(LayerRegistry):
         """This layer and all below it, parents first, each once."""
         return iter(self.sublayers(include_self=True))
 
-    def named_modules(self, memo: set[Any] | None = None, prefix: str = "") -> Iterator[tuple[str, Layer]]:
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Layer]]:
         """This layer and all below it with their dotted names, as `named_sublayers`."""
-        return self.named_sublayers(prefix, True, memo)
+        return self.named_sublayers(prefix, True, memo, remove_duplicate)
 
-    def named_parameters(self, prefix: str = "", include_sublayers: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their dotted names; a parameter that several layers share comes once."""
-        return self._named("_parameters", prefix, include_sublayers)
+    def named_parameters(
+        self, prefix: str = "", include_sublayers: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their dotted names; a parameter that several layers share comes once.
+
+        With ``remove_duplicate=False`` it comes under each of its names.
+        """
+        return self._named("_parameters", prefix, include_sublayers, remove_duplicate)
 
     def parameters(self, include_sublayers: bool = True) -> list[Parameter]:
         """The parameters; one that several layers share comes once."""
         return [parameter for _, parameter in self.named_parameters(include_sublayers=include_sublayers)]
 
-    def named_buffers(self, prefix: str = "", include_sublayers: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their dotted names, each once."""
-        return self._named("_buffers", prefix, include_sublayers)
+    def named_buffers(
+        self, prefix: str = "", include_sublayers: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """The buffers with their dotted names, each once, or with ``remove_duplicate=False`` under each name."""
+        return self._named("_buffers", prefix, include_sublayers, remove_duplicate)
 
     def buffers(self, include_sublayers: bool = True) -> list[Tensor]:
         """The buffers, each once."""
         return [buffer for _, buffer in self.named_buffers(include_sublayers=include_sublayers)]
 
-    def _named(self, registry: str, prefix: str, include_sublayers: bool) -> Iterator[tuple[str, Any]]:
+    def _named(
+        self, registry: str, prefix: str, include_sublayers: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
         own = iter([(prefix, self)])
-        for path, layer in self.named_sublayers(prefix, include_self=True) if include_sublayers else own:
+        below = self.named_sublayers(prefix, include_self=True, remove_duplicate=remove_duplicate)
+        for path, layer in below if include_sublayers else own:
             for name, value in layer.__dict__[registry].items():
                 if value is not None and id(value) not in seen:
-                    seen.add(id(value))
+                    if remove_duplicate:
+                        seen.add(id(value))
                     yield _join(path, name), value
 
 

@@ -27,6 +27,7 @@ from d2s.operators.outside import MUTABLE_CLASS
 from d2s.operators.policy import is_convertible, is_of_user
 from d2s.operators.sources import Attribute, Constant, Source
 from d2s.operators.tracer import Tracer
+from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable, Variable
 
 
@@ -90,12 +91,13 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
         if tensor is not None and name not in value.__dict__ and (
                 not hasattr(type(value), name) or _is_set_on(tensor, name)):
             return _attribute_of_tensor(tracer, value, tensor, name)
+        if name in ("name", "is_leaf") and tensor is not None:
+            return _state_of_tensor(tracer, value, tensor, name)
         if name == "name":
-            if tensor is None:
-                return tracer.python_call(getattr, (value, name), kind=str, effect=True)
-            source = tracer.sources[tracer.captured[id(tensor)][1]]
-            return tracer.read(Attribute(source, name), tensor.name, getattr, value, name)
-        if name in ("stop_gradient", "is_leaf") and value.value in tracer.may_stop:
+            return tracer.python_call(getattr, (value, name), kind=str, effect=True)
+        if name == "is_leaf" and _is_one_of_several(tracer, value.value):
+            return tracer.python_call(getattr, (value, name), kind=bool, effect=True)
+        if name == "stop_gradient" and value.value in tracer.may_stop:
             point = ObjectVariable(tracer, tracer.hook_point(value.value))
             return tracer.python_call(getattr, (point, name), kind=bool)
     elif (known := tracer.late_arrays.attribute(value, name)) is not ABSENT:
@@ -104,6 +106,11 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
         # The object may have attributes of these names too.
         return tracer.python_call(getattr, (value, name), effect=True)
     return getattr(value, name)
+
+
+def _is_one_of_several(tracer: Tracer, value: Value) -> bool:
+    """True if only the run knows of which operator the tensor comes."""
+    return value in tracer.may_stop or tracer.is_merged(value) or any(value in inputs for inputs in tracer.turn_inputs)
 
 
 def _added_to_tensors(tracer: Tracer, variable: Variable, name: str) -> Any:
@@ -131,6 +138,11 @@ def _attribute_of_tensor(tracer: Tracer, variable: Variable, tensor: Any, name: 
     """What the caller's Tensor has and symbols have not: attributes set by the user, and its state in each run."""
     if hasattr(type(tensor), name) and not _is_set_on(tensor, name):
         return tracer.python_call(getattr, (variable, name), effect=True)
+    return _state_of_tensor(tracer, variable, tensor, name)
+
+
+def _state_of_tensor(tracer: Tracer, variable: Variable, tensor: Any, name: str) -> Any:
+    """What the caller's Tensor has under `name` when this line runs."""
     pending = tracer.pending.get((id(tensor), "attr", name))
     if pending is not None:
         return pending[0]
@@ -338,7 +350,7 @@ def _store_on_tensor(tracer: Tracer, variable: Variable, name: str, value: Any) 
     tracer.effect(setattr, variable, name, value)
     if name == "stop_gradient":
         tracer.set_flag(variable, tensor, bool(value))
-    elif not hasattr(type(variable), name):
+    elif name == "name" or not hasattr(type(variable), name):
         tracer.pending[(id(tensor), "attr", name)] = (value, tensor)
 
 

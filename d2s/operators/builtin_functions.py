@@ -351,6 +351,7 @@ MEANING: dict[Any, Callable[..., Any]] = {
     delattr: _delattr, range: _range, bool: _truth,
     int: asking("__int__", "__index__", "__trunc__", kind=int, otherwise=_number(int)),
     float: asking("__float__", "__index__", kind=float, otherwise=_number(float)),
+    complex: asking("__complex__", "__float__", "__index__", kind=complex, otherwise=_number(complex)),
     abs: asking("__abs__", otherwise=untraced(abs)), round: asking("__round__", otherwise=untraced(round)),
     operator.index: _index, functools.cmp_to_key: special_methods.comparison_key,
     str: special_methods.to_str, repr: special_methods.to_repr, format: special_methods.to_format,

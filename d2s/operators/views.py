@@ -296,7 +296,7 @@ def _check_not_detached(tracer: Tracer, shared: Sharing | None) -> None:
     if shared is not None and any(is_here(tracer, detached) for detached in _alive(shared.detached)):
         raise UnsupportedSyntaxError(
             "an in-place write to a tensor of which a detached one is still in use cannot become a graph",
-            user_location(), "Detach a clone: x.clone().detach().", kind="U23",
+            user_location(), "Clone what is detached: x.detach().clone().", kind="U23",
         )
 
 

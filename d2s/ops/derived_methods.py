@@ -8,6 +8,7 @@ from typing import Any
 from d2s.core.interpreter import bind
 from d2s.core.spec import as_dtype
 from d2s.device import check_device
+from d2s.errors import DTypeError
 from d2s.ops import (
     activation,
     arithmetic,
@@ -141,6 +142,8 @@ class DerivedMethods:
 
     def type_as(self: Tensor, other: Tensor) -> Any:
         """The elements as those of `other`."""
+        if not queries.is_tensor(other):
+            raise DTypeError(f"type_as, a cast, needs a tensor, got {type(other).__name__}")
         return casting.cast(self, other.dtype)
 
     def to(self: Tensor, *args: Any, **kwargs: Any) -> Any:

@@ -142,17 +142,25 @@ def repeat_interleave(
     return reshape(repeated, [*sizes[:place], sizes[place] * count, *sizes[place + 1 :]])
 
 
-def meshgrid(*args: Any, name: str | None = None) -> list[Tensor]:
-    """Vectors broadcast against each other, the k-th along axis k: one tensor per vector."""
+def meshgrid(*args: Any, indexing: str = "ij", name: str | None = None) -> list[Tensor]:
+    """Vectors broadcast against each other, the k-th along axis k: one tensor per vector.
+
+    With ``indexing="xy"`` the first two change their axes, as x and y of a picture.
+    """
+    if indexing not in ("ij", "xy"):
+        raise ArgumentError(f"indexing must be 'ij' or 'xy', got {indexing!r}")
     vectors = list(args[0]) if len(args) == 1 and isinstance(args[0], list | tuple) else list(args)
     need_tensors(*vectors)
     if any(vector.ndim > 1 for vector in vectors):
         raise ShapeError(f"meshgrid needs vectors, got shapes {', '.join(str(vector.shape) for vector in vectors)}")
     vectors = [reshape(vector, [-1]) for vector in vectors]
-    sizes = [vector.shape[0] for vector in vectors]
+    axes = list(range(len(vectors)))
+    if indexing == "xy":
+        axes[:2] = axes[1::-1]
+    sizes = [vectors[axis].shape[0] for axis in axes]
     return [
-        broadcast_to(reshape(vector, [-1 if axis == place else 1 for axis in range(len(vectors))]), sizes)
-        for place, vector in enumerate(vectors)
+        broadcast_to(reshape(vector, [-1 if axis == own else 1 for axis in range(len(vectors))]), sizes)
+        for own, vector in zip(axes, vectors, strict=True)
     ]
 
 

@@ -198,6 +198,14 @@ class StaticInterpreter(HookPoints):
             return not any(value in inputs for inputs in self.turn_inputs)
         return found[0].kind == "leaf"
 
+    def has_no_history(self, value: Value) -> bool:
+        """True if its tensor is a leaf: nothing computes it, or nothing through which gradients flow."""
+        found = self.definitions.get(value)
+        while found is not None and found[0].kind == "stop_gradient":
+            value = found[0].inputs[0]
+            found = self.definitions.get(value)
+        return value.stop_gradient or self.is_leaf(value)
+
     # --- ops ---------------------------------------------------------------------------------------------------
 
     def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:

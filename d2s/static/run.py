@@ -45,7 +45,8 @@ class Executor:
 
     def run(
         self, program: Program | None = None, feed: dict[str, Any] | None = None,
-        fetch_list: Sequence[Any] | None = None, return_numpy: bool = True, **ignored: Any,
+        fetch_list: Sequence[Any] | None = None, feed_var_name: str = "feed", fetch_var_name: str = "fetch",
+        scope: Any = None, return_numpy: bool = True, use_program_cache: bool = False, use_prune: bool = False,
     ) -> list[Any]:
         """
         Run a Program: what `fetch_list` needs of it, and everything that has effects.
@@ -60,6 +61,8 @@ class Executor:
             What to return; a gradient is named ``"x@GRAD"``.
         return_numpy : bool
             False: give Tensors instead of arrays.
+        feed_var_name, fetch_var_name, scope, use_program_cache, use_prune : optional
+            Ignored: values belong to their Program, and only what is needed runs.
 
         Returns
         -------

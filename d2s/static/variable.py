@@ -68,8 +68,8 @@ class Variable(TensorBase, TensorMethods):
 
     @property
     def is_leaf(self) -> bool:
-        """True if no operator of the Program computes it."""
-        return self.interpreter.is_leaf(self.value)
+        """True if no operator of the Program computes it, or none through which gradients flow."""
+        return self.interpreter.has_no_history(self.value)
 
     @property
     def stop_gradient(self) -> bool:

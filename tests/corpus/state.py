@@ -646,3 +646,24 @@ def a_place_that_only_the_run_knows_of_an_outer_list():
         return x * held[0], held[1]
 
     return f
+
+
+@program
+def leaves_by_path(x, w, c, n):
+    y = x * 2
+    if c > 0:
+        y = w
+    seen = [x.is_leaf, w.is_leaf, (x.detach() * 2).is_leaf, y.is_leaf]
+    z = w
+    while n > 0:
+        seen.append(z.is_leaf)
+        z = z * 2
+        n = n - 1
+    return list(seen), z.is_leaf, z
+
+
+@program
+def name_that_was_set(x, w):
+    w.name = "gain"
+    x.name = f"{w.name}_and_more"
+    return x.name, x * w

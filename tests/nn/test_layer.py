@@ -178,6 +178,9 @@ def test_what_is_shared_comes_once() -> None:
     assert len(net.buffers()) == 2
     assert next(iter(net.named_parameters()))[0] == "tied"
     assert {"again.scale", "first.scale", "tied"} <= net.state_dict().keys()
+    assert [name for name, _ in net.named_parameters(remove_duplicate=False)].count("again.scale") == 1
+    assert len(list(net.named_sublayers(remove_duplicate=False))) == 7
+    assert len(list(net.named_buffers(remove_duplicate=False))) == 4
 
 
 def test_apply_visits_children_first() -> None:

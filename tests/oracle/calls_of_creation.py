@@ -53,7 +53,8 @@ def _tril_indices(d: Draw) -> Call:
 
 @call("meshgrid")
 def _meshgrid(d: Draw) -> Call:
-    return Call([d.array((d.int(1, 3),), dtype="float32") for _ in range(d.int(1, 3))])
+    vectors = [d.array((d.int(1, 3),), dtype="float32") for _ in range(d.int(1, 3))]
+    return Call(vectors, {"indexing": d.one("ij", "xy")})
 
 
 @call("cast")

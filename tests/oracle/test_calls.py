@@ -6,6 +6,7 @@ docs/paddle_differences.md tells the user.
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,17 +16,20 @@ import numpy as np
 import pytest
 
 import d2s
+from d2s.errors import TracingError
 
 from . import (  # noqa: F401
     calls_of_creation,
     calls_of_dtypes,
     calls_of_elementwise,
     calls_of_matrices,
+    calls_of_methods,
     calls_of_nn,
     calls_of_reductions,
     calls_of_shapes,
 )
 from .calls import CALLS, Array, Call, Draw
+from .calls_of_methods import PROGRAMS
 from .peers import peer_named
 
 EXAMPLES = 12
@@ -35,6 +39,10 @@ DIFFERENCES = {
     "isclose": "Paddle does not broadcast",
     "linalg.eigvalsh": "the gradient of Paddle is that of one triangle, and of a batch is wrong",
     "linalg.triangular_solve": "with unitriangular the gradient of Paddle has numbers on the diagonal, not read",
+    "Tensor.__copy__": "of Paddle without history",
+    "Tensor.__dlpack_device__": "of Paddle an error",
+    "Tensor.__setitem__": "the gradient of Paddle of one number written at the places of a mask is 0",
+    "Tensor.copy_": "Paddle has no gradient of what is copied",
     "Tensor.__floordiv__|number": "of an int32 tensor of no axes and a float Paddle makes one axis",
     "mean|whole": "the mean of integers is a float, as in NumPy, not an integer",
     "neg|whole": "bools have no negative",
@@ -48,6 +56,8 @@ DIFFERENCES = {
 
 def function_of(module: Any, name: str) -> Callable[..., Any]:
     """The function called `name`; what follows a bar says what it is called with."""
+    if name in PROGRAMS:
+        return PROGRAMS[name]
     name = name.partition("|")[0]
     for part in name.split("."):
         module = getattr(module, part)
@@ -124,6 +134,10 @@ def difference(ours: Any, theirs: Any) -> str | None:
                 if one is not two and np.any(np.asarray(two if one is None else one)):
                     return f"{what} {one}, Paddle {two}"
                 continue
+            if isinstance(one, str) or isinstance(two, str):
+                if one != two:
+                    return f"{what} {one}, Paddle {two}"
+                continue
             one, two = np.asarray(one), np.asarray(two)
             if (one.dtype, one.shape) != (two.dtype, two.shape):
                 return f"{what} {one.dtype}{list(one.shape)}, Paddle {two.dtype}{list(two.shape)}"
@@ -156,7 +170,11 @@ def test_like_paddle(name: str) -> None:
         assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("name", sorted(CALLS))
+# What a symbol has no answer to.
+REFUSED_IN_STATIC_MODE = {"Tensor.__dlpack_device__"}
+
+
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - REFUSED_IN_STATIC_MODE))
 def test_in_both_modes(name: str) -> None:
     function = function_of(d2s, name)
     for seed in range(EXAMPLES // 4):
@@ -171,11 +189,18 @@ def test_in_both_modes(name: str) -> None:
             np.testing.assert_array_equal(one, two, strict=True)
 
 
+def test_what_a_symbol_refuses() -> None:
+    for name in REFUSED_IN_STATIC_MODE:
+        with pytest.raises(TracingError, match=r"(?s)D2S-T01.*calls_of_methods\.py:\d+"):
+            d2s.jit.to_static(function_of(d2s, name))(d2s.ones([2]))
+
+
 # Public functions that no call is for, and what compares them.
 ELSEWHERE = {
     "random numbers, which are others": [
         "bernoulli", "gaussian", "log_normal", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",
-        "randint_like", "randn", "randn_like", "randperm", "standard_normal", "uniform", "nn.functional.dropout",
+        "randint_like", "randn", "bernoulli_", "normal_",
+        "randn_like", "randperm", "standard_normal", "uniform", "nn.functional.dropout",
         "nn.functional.dropout1d", "nn.functional.dropout2d", "nn.functional.alpha_dropout",
         "nn.functional.gumbel_softmax", "nn.functional.rrelu"],
     "the state of the generator": ["seed", "get_rng_state", "set_rng_state"],
@@ -189,10 +214,14 @@ ELSEWHERE = {
 }
 
 
-def test_every_public_function_is_called() -> None:
-    from .test_in_place import NAMES
+def all_that_is_compared() -> list[str]:
+    from .test_in_place import NAMES, NOT_COMPARED
 
-    called = {id(function_of(d2s, name)) for name in (*CALLS, *NAMES)}
+    return [*CALLS, *(name for name in NAMES if name not in NOT_COMPARED)]
+
+
+def test_every_public_function_is_called() -> None:
+    called = {id(function_of(d2s, name)) for name in all_that_is_compared()}
     known = {id(function_of(d2s, name)) for names in ELSEWHERE.values() for name in names}
     assert not called & known
     for module in (d2s.ops, d2s.linalg, d2s.fft, d2s.nn.functional):
@@ -200,3 +229,31 @@ def test_every_public_function_is_called() -> None:
             function = getattr(module, name)
             if callable(function):
                 assert id(function) in called | known, f"{module.__name__}.{name}"
+
+
+# Methods and attributes of tensors that no call is for, and why.
+METHODS_ELSEWHERE = {
+    "random numbers, which are others": ["exponential_", "uniform_"],
+    "always an error": ["cuda"],
+    "an array, not a Tensor": ["data"],
+    "Paddle has no such thing": ["alias", "edge", "graph_edge", "interpreter", "known_value", "spec",
+                                 "version", "view_"],
+    "not called by users": [
+        "__annotations__", "__array_priority__", "__array_ufunc__", "__class__", "__dict__", "__doc__", "__init__",
+        "__init_subclass__", "__module__", "__slots__", "__subclasshook__", "__weakref__"],
+}
+
+
+def test_every_method_of_tensors_is_called() -> None:
+    names = {name.partition("|")[0] for name in all_that_is_compared()}
+    functions = {id(function_of(d2s, name)) for name in all_that_is_compared()}
+    functions |= {id(function_of(d2s, name)) for names in ELSEWHERE.values() for name in names}
+    known = {name for names in METHODS_ELSEWHERE.values() for name in names}
+    of_tensors = {
+        name for name in dir(d2s.Tensor)
+        if not name.startswith("_") or name == "_register_backward_hook" or (
+            name.startswith("__") and getattr(d2s.Tensor, name) is not getattr(object, name, ...))}
+    called = {name for name in of_tensors if f"Tensor.{name}" in names or (
+        inspect.isfunction(found := getattr(d2s.Tensor, name)) and id(found) in functions)}
+    assert not called & known
+    assert called | known == of_tensors

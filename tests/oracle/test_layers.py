@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 import zlib
@@ -11,21 +12,72 @@ import pytest
 
 import d2s
 
-from . import layer_cases, loss_cases
+from . import layer_cases, loss_cases, user_layer_cases
 from .peers import INSTALL, importable
 
-# How many configurations of each.
+# How many configurations of each; and of those behind them, all that have a layer which none before has.
 SEEDS = {"dev": 2, "ci": 10, "nightly": 40}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
-LAYERS = [(name, seed) for name in layer_cases.CASES for seed in range(SEEDS)]
-LOSSES = [(name, seed) for name in loss_cases.CASES for seed in range(SEEDS)]
+SEARCHED = 40
+WITHOUT_WEIGHT = layer_cases.CASES | user_layer_cases.CASES
 
 
 def drawn(name, seed):
     """How to make the layer of a case, and its inputs."""
     r = np.random.default_rng([zlib.crc32(name.encode()), seed])
-    if name in layer_cases.CASES:
-        return *layer_cases.CASES[name](r), None
+    if name in WITHOUT_WEIGHT:
+        return *WITHOUT_WEIGHT[name](r), None
     return loss_cases.CASES[name](r)
+
+
+class Anything:
+    """In place of a layer that nobody calls."""
+
+    def __call__(self, *args, **kwargs):
+        return self
+
+    def __getattr__(self, name):
+        return self
+
+
+class Asked:
+    """In place of `nn`: notes which names of it a case uses to make its layer."""
+
+    def __init__(self, makes_layers):
+        self.makes_layers, self.names = makes_layers, set()
+
+    def __getattr__(self, name):
+        self.names.add(name)
+        return getattr(d2s.nn, name) if self.makes_layers else Anything()
+
+
+def asked(name, seed):
+    make, _, weight = drawn(name, seed)
+    nn = Asked(name in user_layer_cases.CASES)
+    make(nn) if weight is None else make(nn, weight)
+    return nn.names
+
+
+def chosen():
+    found, seen = [], set()
+    for name in (*WITHOUT_WEIGHT, *loss_cases.CASES):
+        for seed in range(max(SEEDS, SEARCHED)):
+            new = asked(name, seed) - seen
+            if new or seed < SEEDS:
+                found.append((name, seed))
+                seen |= new
+    return found, seen
+
+
+CONFIGURATIONS, ALL_ASKED = chosen()
+# Paddle has none that runs on a CPU.
+OF_TORCH = {"RMSNorm"}
+
+
+def test_every_layer_is_called():
+    classes = {name: value for name, value in vars(d2s.nn).items() if name in d2s.nn.__all__ and inspect.isclass(value)}
+    called = {value for name, value in classes.items() if name in ALL_ASKED}
+    missing = {name for name, value in classes.items() if issubclass(value, d2s.nn.Layer) and value not in called}
+    assert {classes[name] for name in missing} == {classes[name] for name in OF_TORCH}
 
 
 def flat(tree):
@@ -98,7 +150,7 @@ def assert_alike(one, other, **tolerance):
         np.testing.assert_allclose(value, other.after[name], err_msg=name, **tolerance)
 
 
-@pytest.mark.parametrize(("name", "seed"), LAYERS + LOSSES)
+@pytest.mark.parametrize(("name", "seed"), CONFIGURATIONS)
 def test_static_is_eager(name, seed):
     make, inputs, weight = drawn(name, seed)
     eager = Seen(d2s, make, inputs, weight)
@@ -118,7 +170,7 @@ def paddle():
     return paddle
 
 
-@pytest.mark.parametrize(("name", "seed"), LAYERS + LOSSES)
+@pytest.mark.parametrize(("name", "seed"), CONFIGURATIONS)
 def test_eager_is_paddle(name, seed, paddle):
     make, inputs, weight = drawn(name, seed)
     with warnings.catch_warnings():
@@ -126,3 +178,23 @@ def test_eager_is_paddle(name, seed, paddle):
         theirs = Seen(paddle, make, inputs, weight)
     ours = Seen(d2s, make, inputs, weight, theirs.before)
     assert_alike(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [[4], [3, 4], [2, 3, 4]])
+def test_rms_norm_is_torch(shape):
+    if not importable("torch"):
+        pytest.skip(f"pip install {INSTALL['torch']}")
+    import torch
+
+    r = np.random.default_rng(len(shape))
+    x, weight, grad = r.standard_normal((2, 3, 4)), r.standard_normal(shape), r.standard_normal((2, 3, 4))
+    layer = d2s.nn.RMSNorm(shape, 1e-3).double()
+    layer.weight.set_value(weight)
+    ours = d2s.to_tensor(x, stop_gradient=False)
+    result = layer(ours)
+    result.backward(d2s.to_tensor(grad))
+    theirs, scale = torch.tensor(x, requires_grad=True), torch.tensor(weight, requires_grad=True)
+    expected = torch.nn.functional.rms_norm(theirs, shape, scale, 1e-3)
+    expected.backward(torch.tensor(grad))
+    for mine, other in ((result, expected.detach()), (ours.grad, theirs.grad), (layer.weight.grad, scale.grad)):
+        np.testing.assert_allclose(mine.numpy(), other.numpy(), rtol=1e-12)

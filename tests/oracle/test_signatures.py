@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,6 +24,24 @@ DIFFERENCES = {
     "softmax": "the function of nn.functional", "softmax_with_cross_entropy": "without what belongs to kernels",
     "swapaxes": "two axes by name", "swapdims": "two axes by name", "dropout": "not in place",
 }
+# The same of classes and functions of modules, by the name of the module.
+OF_MODULES = {
+    "Tensor": "made by to_tensor", "Tensor.clear_grad": "may leave None instead of zeros",
+    "Tensor.dim": "of Paddle it is a function", "Tensor.ndimension": "of Paddle it is a function",
+    "Tensor.tolist": "of Paddle it is a function", "nn.Parameter.cast_": "of Paddle it is a function",
+    "enable_grad": "decorates without being called, too", "no_grad": "decorates without being called, too",
+    "nn.Layer": "the default dtype is the default", "nn.RNNCellBase": "the default dtype is the default",
+    "nn.Layer.astype": "there is nothing to do without a dtype", "nn.Layer.float": "every layer below",
+    "nn.Layer.load_state_dict": "never puts other tensors in place", "nn.LayerList.pop": "the last one by default",
+    "nn.MultiHeadAttention.gen_cache": "a class of its own", "nn.Parameter": "made of an array",
+    "optimizer.Optimizer": "the base of all", "optimizer.lr.ReduceOnPlateau.step": "that of the base takes none",
+    "io.DataLoader": "how worker processes begin", "static.Variable": "made by what builds a Program",
+    "static.Variable.backward": "as of a Tensor", "static.Variable.clear_gradient": "may leave None",
+    "static.Variable.set_value": "there are no scopes", "static.create_parameter": "float32 by default",
+    "static.append_backward": "without what belongs to several machines",
+}
+MODULES = ["nn", "nn.functional", "nn.initializer", "nn.utils", "optimizer", "optimizer.lr", "io", "metric",
+           "regularizer", "autograd", "static", "static.nn", "jit", "linalg", "fft", "device"]
 
 
 def parameters(function: Any) -> list[tuple[str, Any]] | None:
@@ -75,3 +95,40 @@ def test_methods(name: str) -> None:
     if expected is not None and found is not None:
         # What the tensor itself is called cannot be seen.
         assert found[1:] == expected[1:]
+
+
+def of_modules() -> Iterator[str]:
+    """Functions and classes by the names that Paddle has for them, and the public methods of the classes."""
+    found = [name for name in d2s.__all__ if name not in d2s.ops.__all__]
+    for path in MODULES:
+        module = importlib.import_module(f"d2s.{path}")
+        found += [f"{path}.{name}" for name in getattr(module, "__all__", None) or dir(module)]
+    for path in found:
+        one = at(d2s, path)
+        if inspect.isclass(one) and one.__module__.startswith("d2s") and path.endswith(one.__name__):
+            yield path
+            yield from (f"{path}.{name}" for name in vars(one) if not name.startswith("_") and callable(at(one, name)))
+        elif inspect.isfunction(one) and not path.rpartition(".")[2].startswith("_"):
+            yield path
+
+
+def at(root: Any, path: str) -> Any:
+    for name in path.split("."):
+        root = getattr(root, name, None)
+    return root
+
+
+@pytest.mark.parametrize("path", sorted(set(of_modules())))
+def test_classes_and_functions_of_modules(path: str) -> None:
+    peer_named("paddle")
+    import paddle
+
+    theirs, ours = at(paddle, path), at(d2s, path)
+    if theirs is None or (path.rpartition(".")[2] in DIFFERENCES and not inspect.isclass(ours)):
+        pytest.skip("not in Paddle")
+    if inspect.isclass(ours) and ours.__init__ is object.__init__:
+        pytest.skip("made without arguments")
+    expected, found = (parameters(one.__init__ if inspect.isclass(one) else one) for one in (theirs, ours))
+    if expected is not None and found is not None:
+        without_self = ([one for one in each if one[0] not in ("self", "cls")] for each in (expected, found))
+        assert (next(without_self) == next(without_self)) is (path not in OF_MODULES)
