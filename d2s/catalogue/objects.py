@@ -434,4 +434,35 @@ KINDS = (
             f(paddle.ones([1]))
         """,
     ),
+    syntax(
+        "U36",
+        "A container that holds itself",
+        cause="What a function reads of lists, tuples and dicts is compared part by part on each call, and what it "
+        "gives to other code is made anew by the run: of a container that is a part of itself there would be no end.  "
+        "Objects with attributes may lead back to themselves.",
+        fix="Keep the way back in an attribute of an object of your own.",
+        example="""
+            nodes = [1.0]
+            nodes.append(nodes)
+
+            @paddle.jit.to_static
+            def f(x):
+                return x * nodes[0]
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            class Node:
+                pass
+
+            node = Node()
+            node.value, node.next = 1.0, node
+
+            @paddle.jit.to_static
+            def f(x):
+                return x * node.next.value
+
+            f(paddle.ones([1]))
+        """,
+    ),
 )

@@ -16,12 +16,13 @@ from d2s.operators.guards import lookup
 from d2s.transpiler.source import read_function
 
 
-def bound_again(name: str, instance: Any, options: dict[str, Any]) -> Any:
+def bound_again(name: str, instance: Any, options: dict[str, Any], place: str | None = None) -> Any:
     """A pickled method."""
-    function = getattr(type(instance), name)
+    function = getattr(type(instance), place or name)
     if isinstance(function, StaticFunction):
         return function.__get__(instance)
-    return to_static(MethodType(function, instance), **options)
+    found = to_static(MethodType(function, instance), **options)
+    return found._looked_up_as(place) if place else found
 
 
 def static_again(function: Any, options: dict[str, Any]) -> StaticFunction:
@@ -65,7 +66,10 @@ def to_static(
         return function
     if isinstance(function, Layer):
         if not isinstance(function.forward, StaticFunction):
-            function.forward = to_static(function.forward, **options)  # type: ignore[method-assign]
+            converted = to_static(function.forward, **options)
+            if "forward" not in function.__dict__ and isinstance(converted, StaticFunction):
+                converted._looked_up_as("forward")
+            function.forward = converted  # type: ignore[method-assign]
         return function
     if isinstance(function, classmethod | staticmethod):
         return type(function)(to_static(function.__func__, **options))
@@ -77,7 +81,7 @@ def to_static(
         return _made(function, options)
     method = None if isinstance(function, type) else lookup(type(function), "__call__")
     if isinstance(method, FunctionType):
-        return _made(method, options)._bound_to(function)
+        return _made(method, options)._bound_to(function)._looked_up_as("__call__")
     raise SourceError(
         f"to_static needs a Python function, method, partial or Layer, got {type(function).__name__}: {function!r}",
         kind="F02",

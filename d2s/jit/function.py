@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, cast
 
 from d2s.core.interpreter import state
 from d2s.core.locks import new_reentrant_lock
@@ -32,7 +32,7 @@ from d2s.jit.trace import Traced, trace
 from d2s.jit.tracebacks import show_user_lines
 from d2s.nn.layer import Layer
 from d2s.operators.equality import same_parts
-from d2s.operators.guards import GuardSet
+from d2s.operators.guards import ABSENT, GuardSet, lookup
 from d2s.operators.region import REFUSALS
 from d2s.operators.sizes import SizeNeeded
 from d2s.operators.tracer import Tracer
@@ -40,7 +40,7 @@ from d2s.static.build_strategy import BuildStrategy
 from d2s.static.input_spec import InputSpec
 from d2s.static.program import Program
 from d2s.transpiler.context import HookReport
-from d2s.transpiler.convert import JIT_PASSES, prepare
+from d2s.transpiler.convert import JIT_PASSES, Prepared, prepare
 from d2s.words import counted, times
 
 # More traces of one function than this are worth a warning.
@@ -85,6 +85,8 @@ class StaticFunction:
         self._function = function
         self._input_spec = input_spec
         self._instance = instance
+        # The name by which each call looks the function up in the class of the object, as Python does; if it does.
+        self._place: str | None = None
         self._full_graph = full_graph
         # Objects of other libraries have no say here.
         self._strategy = build_strategy if isinstance(build_strategy, BuildStrategy) else BuildStrategy()
@@ -121,6 +123,29 @@ class StaticFunction:
             bound._own_cache = self._of_objects.of(instance, self._own_cache)
         return bound
 
+    def _looked_up_as(self, place: str) -> StaticFunction:
+        """This, which from now on is what the class of its object has under the name `place`."""
+        self._place = place
+        return self
+
+    def _in_place(self) -> Callable[..., Any]:
+        """What the class has in the place of the function now: this, of that function, or what cannot be converted."""
+        if self._place is None or getattr(type(self._instance), self._place, None) is self._function:
+            return self
+        found: Any = lookup(type(self._instance), self._place)
+        if isinstance(found, FunctionType):
+            from d2s.jit.decorators import to_static
+
+            found = to_static(found, **self._options())
+        if not isinstance(found, StaticFunction):
+            # Where there is nothing, Python says what becomes of a call.
+            found = self._instance if found is ABSENT else found
+            bind: Any = getattr(found, "__get__", lambda *owner: found)
+            return cast("Callable[..., Any]", bind(self._instance, type(self._instance)))
+        if found._function is not self._function:
+            self.__dict__.update(found._bound_to(self._instance)._looked_up_as(self._place).__dict__)
+        return self
+
     @property
     def class_instance(self) -> Any:
         """The object that the function is bound to as a method, or None."""
@@ -129,6 +154,7 @@ class StaticFunction:
     @property
     def dygraph_function(self) -> Callable[..., Any]:
         """The original function (bound, if this is)."""
+        self._in_place()
         if self._instance is not None:
             return MethodType(self._function, self._instance)
         return self._function
@@ -166,7 +192,7 @@ class StaticFunction:
             # Decorated where it is defined.
             return str(self.__qualname__)
         if self._instance is not None:
-            return bound_again, (self._function.__name__, self._instance, self._options())
+            return bound_again, (self._function.__name__, self._instance, self._options(), self._place)
         return static_again, (self._function, self._options())
 
     def _options(self) -> dict[str, Any]:
@@ -182,6 +208,8 @@ class StaticFunction:
     # --- calls -------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._place is not None and (function := self._in_place()) is not self:
+            return function(*args, **kwargs)
         if self._instance is not None:
             args = (self._instance, *args)
         if isinstance(state.current, Tracer):
@@ -207,6 +235,11 @@ class StaticFunction:
         """A call from traced code: the function becomes part of that trace."""
         from d2s.operators.calls import call
 
+        if self._place is not None:
+            function = self._in_place()
+            tracer.guard_class(self._instance, self._place)
+            if function is not self:
+                return call(function, *args, **kwargs)
         if self._instance is not None and not bound:
             args = (self._instance, *args)
         return call(self._function, *args, **kwargs)
@@ -315,18 +348,22 @@ class StaticFunction:
                 lines.append(f"{title}: {', '.join(names)}")
         return "\n".join([*lines, *explained(cache.numbered(), cache.used_last)])
 
+    def _prepared(self) -> Prepared:
+        self._in_place()
+        return prepare(plain_function(self._function), JIT_PASSES)
+
     @property
     def code(self) -> str:
         """The source after conversion: what the user wrote, with hooks moved and control flow as operators."""
-        return prepare(plain_function(self._function), JIT_PASSES).code
+        return self._prepared().code
 
     def hook_report(self) -> list[HookReport]:
         """What became of each ``register_hook`` call: `line`, `target`, `moved_to` (None: it stayed) and `reason`."""
-        return list(prepare(plain_function(self._function), JIT_PASSES).hook_report)
+        return list(self._prepared().hook_report)
 
     def side_by_side(self) -> SideBySide:
         """The user's source beside `code`, hooks marked: `.text()` for terminals, `.table()` or `.html()` for pages."""
-        return side_by_side(prepare(plain_function(self._function), JIT_PASSES))
+        return side_by_side(self._prepared())
 
     def _repr_html_(self) -> str:
         """User's source and converted code, for notebooks; and the picture of the Program, once there is one."""

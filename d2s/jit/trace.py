@@ -16,7 +16,7 @@ from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
 from d2s.operators.outcomes import Outcome
 from d2s.operators.recorder import ArraysOfTheRun, FollowBoth, OfAnyKind, TooManyWays
-from d2s.operators.region import explore
+from d2s.operators.region import explore, refuse_endless_walk
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Argument, Source, fetcher
 from d2s.operators.trace_state import state_of
@@ -108,7 +108,8 @@ def record(
         except FollowBoth as found:
             followed.add(found.place)
             continue
-        except Exception:
+        except Exception as error:
+            refuse_endless_walk(error)
             if not tracer.misplaced:
                 raise
         if not tracer.misplaced:

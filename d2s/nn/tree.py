@@ -50,7 +50,10 @@ class LayerTree(LayerRegistry):
             if remove_duplicate:
                 seen.add(self)
             yield prefix, self  # type: ignore[misc]
-        for name, layer in self._sub_layers.items():
+        below = self._sub_layers
+        # In this way the items of an OrderedDict are met sooner.
+        for name in below:
+            layer = below[name]
             if layer is not None and layer not in seen:
                 yield from layer.named_sublayers(_join(prefix, name), True, seen, remove_duplicate)
 
@@ -98,7 +101,9 @@ class LayerTree(LayerRegistry):
         own = iter([(prefix, self)])
         below = self.named_sublayers(prefix, include_self=True, remove_duplicate=remove_duplicate)
         for path, layer in below if include_sublayers else own:
-            for name, value in layer.__dict__[registry].items():
+            held = layer.__dict__[registry]
+            for name in held:
+                value = held[name]
                 if value is not None and id(value) not in seen:
                     if remove_duplicate:
                         seen.add(id(value))

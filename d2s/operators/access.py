@@ -189,6 +189,10 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
     if name == "__dict__" and own is not None and tracer.is_outer(value):
         tracer.attribute_table(value)
     is_own = own is not None and name in own
+    if is_own and found is not ABSENT and is_of_user(type(found)):
+        # Which of the two comes first depends on the class of what is in the class.
+        for method in ("__get__", "__set__", "__delete__"):
+            tracer.guard_held(type(found), method)
     if found is not ABSENT and (not is_own or hasattr(type(found), "__set__")):
         if isinstance(found, property) and _is_user_code(found.fget):
             tracer.guard_class(value, name)
@@ -244,8 +248,7 @@ def _guard_absent(tracer: Tracer, value: Any, name: str) -> None:
     source = tracer.source_of(value)
     if source is not None and hasattr(value, "__dict__"):
         # What is written to its `__dict__` by hand, a Layer does not tell.
-        is_live = is_layer(value) and is_of_user(type(value))
-        guard = Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}", is_live=is_live)
+        guard = Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}", is_live=True)
         tracer.require(guard, value)
 
 

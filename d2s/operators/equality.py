@@ -8,7 +8,8 @@ from __future__ import annotations
 import array
 import enum
 import struct
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -112,6 +113,34 @@ def shows_its_content(value: Any) -> bool:
 
 # Set for classes made by a `class` statement: their instances hold attributes, in a dict or in slots.
 _HEAP_TYPE = 1 << 9
+
+
+def holds_itself(thing: Any) -> bool:
+    """True for a container from which a way through lists, tuples and dicts leads around in a circle."""
+    around: set[int] = set()
+    done: set[int] = set()
+    ways = [(thing, iter([thing]))]
+    while ways:
+        inside, parts = ways[-1]
+        for part in parts:
+            if id(part) in around:
+                return True
+            if isinstance(part, list | tuple | dict | deque) and id(part) not in done:
+                around.add(id(part))
+                ways.append((part, _parts_of(part)))
+                break
+        else:
+            ways.pop()
+            around.discard(id(inside))
+            done.add(id(inside))
+    return False
+
+
+def _parts_of(thing: Any) -> Iterator[Any]:
+    """What a container holds, whatever its class makes of asking."""
+    if isinstance(thing, dict):
+        return iter(dict.values(thing))
+    return next(kind for kind in (list, tuple, deque) if isinstance(thing, kind)).__iter__(thing)
 
 
 def same_plain_value(a: Any, b: Any) -> bool:

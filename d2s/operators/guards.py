@@ -7,6 +7,7 @@ them are one object, not by identity: they are inputs, found by path on each cal
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import dis
 import enum
 import functools
@@ -26,7 +27,6 @@ from d2s.operators.equality import (
     plain_part,
     same_content,
     same_parts,
-    same_thing,
     same_value,
     shows_its_content,
 )
@@ -82,6 +82,10 @@ class Guard:
 
         return holds
 
+    def made_live(self) -> Guard:
+        """The same condition, looked at in each call."""
+        return dataclasses.replace(self, is_live=True)
+
     @property
     def is_structural(self) -> bool:
         """True if only a change of some Layer can break it."""
@@ -124,8 +128,8 @@ def tensor_guard(source: Source, tensor: Any, open_axes: Sequence[int] = ()) -> 
         "(({t} := {v})._kind is {k0} or {k0}.fits({t}))",
         (kind_of(tensor, tuple(open_axes)),),
         str(TensorSpec(tuple(_ANY if axis in open_axes else size for axis, size in enumerate(spec.shape)), spec.dtype)),
-        # Parameters say when they change; other tensors on a Layer do not.
-        is_live=not getattr(type(tensor), "tells_changes", False),
+        # It is read in any case.
+        is_live=True,
         spec=spec, open_axes=tuple(open_axes),
     )
 
@@ -140,7 +144,8 @@ def function_guards(function: FunctionType) -> list[Guard]:
     guards = [Guard(Constant(function), "{v}.__code__ is {k0}", (code,), "its code")]
     for name in global_names(code):
         if name not in namespace and not hasattr(builtins, name):
-            guards.append(Guard(Constant(namespace), repr(name) + " not in {v}", (), f"no global {name}"))
+            template = f"{name!r} not in {{v}} and not hasattr({{k0}}, {name!r})"
+            guards.append(Guard(Constant(namespace), template, (builtins,), f"no global {name}"))
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         if is_empty(cell):
             guards.append(Guard(Constant(cell), "is_empty({v})", (), f"no value of {name}"))
@@ -227,34 +232,6 @@ def is_structural(source: Source) -> bool:
         is_layer(root.value) or (root is source and getattr(type(root.value), "tells_changes", False) is True))
 
 
-def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:
-    """What a call of `layer` depends on besides what its own traced code reads.
-
-    `whole` is True for a Layer that is used by code of d2s itself, which is not converted: then it is everything it
-    holds; of its tensors, their names: they are found by path.
-    """
-    held = layer.__dict__
-    hooks = tuple(held["_forward_pre_hooks"]), tuple(held["_forward_post_hooks"])
-    return (*hooks, *held_by(layer)) if whole else hooks
-
-
-def held_by(layer: Any) -> tuple[Any, ...]:
-    """What a Layer holds, but for its hooks; of its tensors, the names."""
-    found: list[Any] = []
-    for name, value in layer.__dict__.items():
-        if name.startswith("__d2s") or name in ("_forward_pre_hooks", "_forward_post_hooks"):
-            continue
-        if name in REGISTRIES:
-            value = {key: part is None for key, part in value.items()}
-        found.append((name, tuple(value.items()) if isinstance(value, dict) else value))
-    return tuple(found)
-
-
-def same_state(layer: Any, whole: bool, expected: tuple[Any, ...]) -> bool:
-    """True if `layer_state` is what it was: plain values the same, other objects identical."""
-    return same_thing(layer_state(layer, whole), expected)
-
-
 @functools.lru_cache(maxsize=256)
 def _code_of(condition: str) -> CodeType:
     return compile(condition, "<d2s guard>", "eval")
@@ -262,7 +239,7 @@ def _code_of(condition: str) -> CodeType:
 
 _HELPERS = {
     "same_value": same_value, "same_content": same_content, "plain_part": plain_part, "same_parts": same_parts,
-    "same_state": same_state, "lookup": lookup, "is_empty": is_empty, "state": state, "default_dtype": default_dtype,
+    "lookup": lookup, "is_empty": is_empty, "state": state, "default_dtype": default_dtype,
 }
 _UNREADABLE = (AttributeError, LookupError, ValueError)
 

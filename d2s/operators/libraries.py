@@ -64,8 +64,10 @@ _EFFECTS_IN_PURE = frozenset({
     "load", "dump", "fromtimestamp",
 })
 
-# Functions of NumPy that read and write files or write to an array.
+# Functions of NumPy that read and write files, write to an array, or look at its settings.
 _ACT_IN_NUMPY = frozenset({
+    "geterr", "seterr", "geterrcall", "seterrcall", "getbufsize", "setbufsize", "get_printoptions", "set_printoptions",
+    "array2string", "array_repr", "array_str",
     "save", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt", "fromfile", "memmap", "copyto", "put",
     "place", "putmask", "fill_diagonal", "put_along_axis",
 })
@@ -384,7 +386,7 @@ def call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwar
             return run_later(tracer, func, args, kwargs)
         if module == "numpy" and (holds_symbols(args) or holds_symbols(kwargs)):
             return run_later(tracer, func, args, kwargs)
-        if module == "numpy" and "random" in func.__module__:
+        if module == "numpy" and ("random" in func.__module__ or func.__name__ in _ACT_IN_NUMPY):
             return call_unknown(tracer, func, args, kwargs)
         return _call_with_older(tracer, func, args, kwargs)
     if getattr(func, "__wrapped__", None) is not None and not policy.is_stdlib(module):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import BuiltinMethodType, CellType, MethodType, ModuleType
@@ -11,7 +11,8 @@ from typing import Any
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
-from d2s.operators.equality import is_plain
+from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators.equality import holds_itself, is_plain
 from d2s.operators.guards import (
     Guard,
     GuardSet,
@@ -22,7 +23,6 @@ from d2s.operators.guards import (
     lookup,
     tensor_guard,
 )
-from d2s.operators.policy import is_of_user
 from d2s.operators.recorder import PathRecorder
 from d2s.operators.risks import may_not_fit
 from d2s.operators.run_time import Expected, check_unchanged
@@ -168,9 +168,13 @@ class OutsideReader(PathRecorder):
         guard = guard_for(source, value)
         if guard is not None and _is_own_attribute(source):
             # Code that writes past the attributes of a Layer, to its `__dict__`, does not tell.
-            guard = dataclasses.replace(guard, is_live=True)
+            guard = guard.made_live()
         self.guards.add(guard)
         if not is_plain(value):
+            if isinstance(value, list | tuple | dict | deque) and holds_itself(value):
+                raise UnsupportedSyntaxError(
+                    f"{source} holds itself, and cannot be followed in a graph", user_location(),
+                    "Keep it in an attribute of an object of your own.", kind="U36")
             self.remember(value, source)
         return value
 
@@ -391,11 +395,11 @@ class OutsideReader(PathRecorder):
 
 
 def _is_own_attribute(source: Source) -> bool:
-    """True for what a Layer of the user holds besides parameters, buffers and sublayers."""
+    """True for what a Layer holds besides parameters, buffers and sublayers."""
     if not isinstance(source, Attribute) or not isinstance(source.base, Constant):
         return False
     owner = source.base.value
-    return is_layer(owner) and is_of_user(type(owner)) and source.name in owner.__dict__
+    return is_layer(owner) and source.name in owner.__dict__
 
 
 def _parts(tree: Any) -> Iterator[Any]:

@@ -6,10 +6,19 @@ different lengths, an exception on one path) makes the enclosing region follow b
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from d2s.errors import Location, ProgramError, TracingError, UnsupportedSyntaxError, noted_refusals, user_location
+from d2s.errors import (
+    Location,
+    ProgramError,
+    TracingError,
+    UnsupportedSyntaxError,
+    is_user_code,
+    noted_refusals,
+    user_location,
+)
 from d2s.operators.heap import Heap, restore
 from d2s.operators.merging import merge_outcomes
 from d2s.operators.outcomes import Outcome
@@ -83,6 +92,7 @@ def explore(
                     paths -= 1
                     continue
                 except Exception as raised:
+                    refuse_endless_walk(raised)
                     error = raised
             if refused:
                 raise refused[0]
@@ -98,6 +108,24 @@ def explore(
                 return outcome
             taken[index] = (path.blocks[index + 1], outcome)
             path.flip(index)
+
+
+def refuse_endless_walk(error: Exception) -> None:
+    """Refuse what has led d2s itself, not the user's functions, too deep: something made inside that holds itself."""
+    if not isinstance(error, RecursionError):
+        return
+    steps = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    if any(is_user_code(code) for code, _ in steps[-_DEPTH:]):
+        return
+    places = [Location(code.co_filename, line) for code, line in steps if is_user_code(code)]
+    raise UnsupportedSyntaxError(
+        "a container that holds itself, or is nested very deeply, cannot be followed in a graph",
+        places[-1] if places else None, "Keep it in an attribute of an object of your own.", kind="U36",
+    ) from None
+
+
+# Frames of d2s for one of the user's, and more.
+_DEPTH = 60
 
 
 def trace_branch(tracer: Tracer, run: Callable[[], Any], before: Heap) -> tuple[Block, Outcome]:
@@ -133,4 +161,4 @@ def apply_changes(changes: Iterable[tuple[Any, Any]]) -> None:
         restore(node, content)
 
 
-__all__ = ["REFUSALS", "IteratorAdvanced", "apply_changes", "explore", "trace_branch"]
+__all__ = ["REFUSALS", "IteratorAdvanced", "apply_changes", "explore", "refuse_endless_walk", "trace_branch"]

@@ -17,12 +17,12 @@ from d2s.core.interpreter import TensorBase, set_grad_mode, state
 from d2s.core.op import Op
 from d2s.core.spec import Dim, TensorSpec, is_floating, spec_of
 from d2s.errors import ShapeError, TracingError, UnsupportedSyntaxError, user_location
-from d2s.operators import policy, views
+from d2s.operators import layer_guards, policy, views
 from d2s.operators.choices import joined_spec, may_be, may_replace
 from d2s.operators.closures import Lowering
 from d2s.operators.containers import ContainerReader
 from d2s.operators.frames import user_frames
-from d2s.operators.guards import REGISTRIES, Guard, held_by, layer_state
+from d2s.operators.guards import REGISTRIES, Guard
 from d2s.operators.late_arrays import LateArrays
 from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.open_items import is_open
@@ -473,11 +473,11 @@ class Tracer(ContainerReader):
             for name, tensor in held.items():
                 if tensor is not None:
                     self.read(Item(Attribute(Constant(layer), registry), name), tensor, getattr, layer, name)
-        state = layer_state(layer, whole)
-        self.guards.add(Guard(
-            Constant(layer), "same_state({v}, " + repr(whole) + ", {k0})", (state,), "its layers and hooks"))
+        for guard in layer_guards.guards_of(layer, whole):
+            self.guards.add(guard)
         if whole:
             # Its hooks have checks of their own.
+            held_by = layer_guards.held_by
             self.check_still(
                 ("layer", id(layer)), held_by, (layer,), held_by(layer), f"the structure of a {type(layer).__name__}")
 

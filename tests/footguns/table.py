@@ -18,6 +18,7 @@ from tests.footguns import (  # noqa: F401
     past_attributes,
     reads,
     refusals,
+    settings,
     special_methods,
     subclassed_values,
     subclasses,

@@ -1,0 +1,104 @@
+"""What a trace takes for granted of the Layers that it uses.
+
+What the tables of a Layer hold (parameters, buffers, sublayers, hooks) is compared only when `STRUCTURE.version` has
+changed.  Other code may write past the attributes of a Layer, to its `__dict__`, which nothing tells of: so each call
+compares that the tables are the same ones, and the settings that code of d2s reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from d2s.core.interpreter import TensorBase
+from d2s.operators import policy
+from d2s.operators.equality import is_plain, same_thing
+from d2s.operators.guards import REGISTRIES, Guard, guard_for
+from d2s.operators.sources import Attribute, Constant
+
+_TABLES = ("_sub_layers", "_forward_pre_hooks", "_forward_post_hooks")
+# Not part of a call.
+_APART = frozenset({"__init__", "extra_repr", "__repr__"})
+
+
+def guards_of(layer: Any, whole: bool) -> Iterator[Guard]:
+    """The conditions on a Layer besides those of what its own traced code reads.
+
+    `whole` is True for a Layer that is used by code of d2s itself, which is not converted: then they are on everything
+    it holds; of its tensors, on their names: they are found by path.
+    """
+    source, held = Constant(layer), layer.__dict__
+    template = " and ".join(f"{{v}}.{name} is {{k{i}}}" for i, name in enumerate(_TABLES))
+    yield Guard(source, template, tuple(held[name] for name in _TABLES), "its tables", is_live=True)
+    if whole:
+        names = names_read(type(layer))
+        for name, value in held.items():
+            if name in names and name not in _TABLES and name not in REGISTRIES:
+                yield _setting(Attribute(source, name), value)
+    state = layer_state(layer, whole)
+    yield Guard(source, "{k1}({v}, {k2}, {k0})", (state, same_state, whole), "its layers and hooks")
+
+
+def _setting(source: Attribute, value: Any) -> Guard:
+    """The condition that a setting is as it was, also by what it holds."""
+    if isinstance(value, list | tuple | dict | set) and not is_plain(value):
+        content = frozen(value)
+        return Guard(source, "{k1}({k2}({v}), {k0})", (content, same_thing, frozen), repr(content), is_live=True)
+    if isinstance(value, TensorBase):
+        # Code of d2s reaches it by no path.
+        return Guard(source, "{v} is {k0}", (value,), "the same tensor", is_live=True)
+    found = guard_for(source, value)
+    assert found is not None
+    return found.made_live()
+
+
+def frozen(value: Any) -> Any:
+    """What nested containers hold, as tuples that begin with their types; of another thing, itself."""
+    if isinstance(value, list | tuple | set):
+        return type(value), *map(frozen, value)
+    return (dict, *map(frozen, value.items())) if isinstance(value, dict) else value
+
+
+def names_read(cls: type) -> frozenset[str]:
+    """The names that methods of d2s in `cls` read, and in its bases below the class of all Layers."""
+    found: set[str] = set()
+    for base in cls.__mro__:
+        if "call_traced" in base.__dict__:
+            break
+        for name, member in base.__dict__.items():
+            function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            if isinstance(function, FunctionType) and policy.is_own(function.__code__) and name not in _APART:
+                found.update(_names_in(function.__code__))
+    return frozenset(found)
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_in(constant)
+
+
+def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:
+    """What the tables of hooks hold; with `whole`, everything that the Layer does."""
+    held = layer.__dict__
+    hooks = tuple(held["_forward_pre_hooks"]), tuple(held["_forward_post_hooks"])
+    return (*hooks, *held_by(layer)) if whole else hooks
+
+
+def held_by(layer: Any) -> tuple[Any, ...]:
+    """What a Layer holds, but for its hooks; of its tensors, the names."""
+    found: list[Any] = []
+    for name, value in layer.__dict__.items():
+        if name.startswith("__d2s") or name in ("_forward_pre_hooks", "_forward_post_hooks"):
+            continue
+        if name in REGISTRIES:
+            value = {key: part is None for key, part in value.items()}
+        found.append((name, tuple(value.items()) if isinstance(value, dict) else value))
+    return tuple(found)
+
+
+def same_state(layer: Any, whole: bool, expected: tuple[Any, ...]) -> bool:
+    """True if `layer_state` is what it was: plain values the same, other objects identical."""
+    return same_thing(layer_state(layer, whole), expected)
