@@ -156,6 +156,8 @@ class PyLayerNode(InteriorNode):
 
     __slots__ = ("context", "inputs", "layer")
 
+    has_users_rule = True
+
     def __init__(
         self,
         layer: type[PyLayer],

@@ -169,6 +169,8 @@ class InteriorNode:
 
     # True for a call of a compiled function: `resolved` may give nodes for what it has done.
     may_unfold = False
+    # True if the rule is code of the user's: what that computes belongs to backward.
+    has_users_rule = False
 
     def __init__(self, edges: list[Edge | None], specs: Sequence[TensorSpec]) -> None:
         self.edges = edges

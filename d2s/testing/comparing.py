@@ -12,6 +12,7 @@ import numpy as np
 
 from d2s.errors import ArgumentError, Location
 from d2s.testing.observing import Observation, Seen
+from d2s.testing.output import Line
 from d2s.watching.hooks import HookCall
 from d2s.words import counted
 
@@ -27,7 +28,7 @@ class Difference:
     Attributes
     ----------
     sort : str
-        "error", "hooks", "printed", "warnings", "output", "gradient" or "state".
+        "error", "hooks", "printed", "warnings", "order", "output", "gradient" or "state".
     what : str
         In words.
     path : str
@@ -114,6 +115,7 @@ def differences(eager: Observation, static: Observation, tolerance: Tolerance, h
         yield from _hooks(eager.hooks, static.hooks, tolerance)
     yield from _texts("printed", "printed line", eager.printed, static.printed)
     yield from _texts("warnings", "warning", eager.warned, static.warned)
+    yield from _order(eager, static, hooks)
     if eager.left_out != static.left_out:
         yield Difference(
             "gradient", "whether backward can be called on what is returned",
@@ -124,6 +126,25 @@ def differences(eager: Observation, static: Observation, tolerance: Tolerance, h
         ("state", "{} after the call", eager.state, static.state),
     ):
         yield from _values(sort, phrase, ours, theirs, tolerance)
+
+
+def _order(eager: Observation, static: Observation, hooks: bool) -> Iterator[Difference]:
+    """Hook calls, lines and warnings that come in another order among each other."""
+    ours, theirs = ([event for event in seen.order if hooks or not event.startswith("hook")]
+                    for seen in (eager, static))
+    if ours != theirs and sorted(ours) == sorted(theirs):
+        first = next(number for number, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1])
+        yield Difference(
+            "order", "what comes first", f"{ours[first]}, then {', '.join(ours[first + 1:first + 4])}",
+            f"{theirs[first]}, then {', '.join(theirs[first + 1:first + 4])}", place=_place_of(ours[first], eager))
+
+
+def _place_of(event: str, seen: Observation) -> Location | None:
+    """Where a hook was registered, a line printed or a warning given."""
+    sort, _, number = event.rpartition(" ")
+    if sort == "hook call":
+        return seen.hooks[int(number) - 1].place
+    return (seen.printed if sort == "printed line" else seen.warned)[int(number) - 1][1]
 
 
 def _values(
@@ -258,9 +279,7 @@ def _without(calls: list[HookCall], others: list[HookCall], key: Callable[[HookC
     return left
 
 
-def _texts(
-    sort: str, what: str, eager: list[tuple[str, Location | None]], static: list[tuple[str, Location | None]]
-) -> Iterator[Difference]:
+def _texts(sort: str, what: str, eager: list[Line], static: list[Line]) -> Iterator[Difference]:
     for number, (one, other) in enumerate(itertools.zip_longest(eager, static), 1):
         ours, theirs = (None if line is None else line[0] for line in (one, other))
         if ours != theirs:

@@ -14,12 +14,14 @@ import numpy as np
 from d2s.core.interpreter import TensorBase, unwrap
 from d2s.errors import Location
 from d2s.testing.comparing import Tolerance
-from d2s.testing.reach import is_users_file
+from d2s.testing.variables import is_users_file
 from d2s.watching.operators import Ran
 from d2s.watching.places import GENERATED, source_of
 
 Arrays = tuple[np.ndarray[Any, Any], ...]
 Key = tuple[bool, str, str, int]
+# A line, and what was looked at before and after it.
+Writes = list[tuple[Location, Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,12 @@ class Record:
             is_late = ran.backward or ran.in_hook
             self.entries.append(Entry(key, ran.location, is_late, _copies(read), _copies(ran.values), read, ran.values))
 
+    def forward(self) -> Record:
+        """What has run before backward, and in no hook."""
+        found = Record()
+        found.entries = [entry for entry in self.entries if not entry.is_late]
+        return found
+
     def idle(self, kept: Iterable[Any]) -> set[Entry]:
         """
         The entries whose values neither are `kept` nor read by another operator, or that are made of constants alone.
@@ -145,20 +153,15 @@ def first_parting(
     went = _lines(entry for entry in eager.entries if entry not in idle) - _lines(static.entries)
     parted = bool(went) and bool(_lines(static.entries) - _lines(eager.entries))
     skipped: Parting | None = None
-    counts: dict[Key, int] = {}
+    pairs = _Pairs(eager, static, tolerance)
     for entry in eager.entries:
         key = entry.key
-        number = counts.get(key, 0)
-        counts[key] = number + 1
+        other = pairs.that_differs(entry)
         if key[2:] in went and not key[0] and entry not in idle:
             skipped = skipped or entry.guess(entry.gave[0], None)
             if parted:
                 return entry.parting(entry.gave[0], None)
-        others = theirs.get(key, [])
-        # Where one mode needs fewer steps, as in sums of gradients, one cannot say which step is which; forward each of
-        # them gives what some other gave (equal ones are merged), unless a loop went another way.
-        if others and (len(ours[key]) == len(others) or not key[0]) and not entry.gives_what(others, tolerance):
-            other = others[min(number, len(others) - 1)]
+        if other is not None:
             a, b = next((pair for pair in zip(entry.gave, other.gave, strict=False) if not tolerance.admits(*pair)),
                         (entry.gave[0], other.gave[0]))
             return (_only_before(entry, other, eager, static, tolerance)
@@ -172,6 +175,52 @@ def first_parting(
                 eager.entries, tolerance):
             return entry.guess(ours[entry.key][-1].gave[0], entry.gave[0])
     return _last_of_one_mode(eager, static, tolerance, idle) if is_of_values else None
+
+
+class _Pairs:
+    """Which operator of static mode is that of eager mode, of those of one kind and line."""
+
+    def __init__(self, eager: Record, static: Record, tolerance: Tolerance) -> None:
+        self._eager, self._static, self._tolerance = eager, static, tolerance
+        self._ours, self._theirs = eager.by_key(), static.by_key()
+        self._same: dict[Key, bool] = {}
+        self._counts: dict[Key, int] = {}
+
+    def that_differs(self, entry: Entry) -> Entry | None:
+        """
+        The operator of static mode that gives something else in place of `entry`; to be asked for each once, in order.
+
+        Where one mode needs fewer steps, as in sums of gradients, one cannot say which step is which; forward each of
+        them gives what some other gave (equal ones are merged), unless a loop went another way.
+        """
+        key = entry.key
+        number = self._counts[key] = self._counts.get(key, -1) + 1
+        others = self._theirs.get(key, [])
+        if not others:
+            return None
+        if len(others) == len(self._ours[key]):
+            differs = not self._give_the_same(key) and not entry.gives_what([others[number]], self._tolerance)
+        else:
+            differs = not key[0] and not entry.gives_what(others, self._tolerance) and not self._is_part(entry)
+        return others[min(number, len(others) - 1)] if differs else None
+
+    def _is_part(self, entry: Entry) -> bool:
+        """True if static mode computes it in one operator with what follows: all that reads the value is right."""
+        readers = [other for other in self._eager.entries
+                   if any(read is given for read in other.own_read for given in entry.own_gave)]
+        return bool(readers) and all(other.gives_what(self._static.entries, self._tolerance) for other in readers)
+
+    def _give_the_same(self, key: Key) -> bool:
+        """True if all that one mode has given the other has given too, in whatever order."""
+        found = self._same.get(key)
+        if found is None:
+            left = list(self._theirs[key])
+            for entry in self._ours[key]:
+                other = next((other for other in left if entry.gives_what([other], self._tolerance)), None)
+                if other is not None:
+                    left.remove(other)
+            found = self._same[key] = not left
+        return found
 
 
 def _only_before(
@@ -220,9 +269,9 @@ def _lines(entries: Iterable[Entry]) -> set[tuple[str, int]]:
 
 
 @contextmanager
-def writes_to(look: Callable[[], Any], found: list[tuple[Location, Any]]) -> Iterator[None]:
+def writes_to(look: Callable[[], Any], found: Writes) -> Iterator[None]:
     """
-    Append to `found` the user's lines after which ``look()`` gives something else, with what it gives then.
+    Append to `found` the user's lines after which ``look()`` gives something else, with what it gave and gives then.
 
     Lines of the user count, and lines of generated code, for which the user's line that they stand for is noted.
     """
@@ -234,8 +283,8 @@ def writes_to(look: Callable[[], Any], found: list[tuple[Location, Any]]) -> Ite
             return
         now = look()
         if now != last[0]:
+            found.append((place, last[0], now))
             last[0] = now
-            found.append((place, now))
 
     def called(frame: FrameType, event: str, argument: Any) -> Any:
         is_generated = frame.f_code.co_filename.startswith(GENERATED)
@@ -243,6 +292,8 @@ def writes_to(look: Callable[[], Any], found: list[tuple[Location, Any]]) -> Ite
             return None
         before: list[Location | None] = [None]
         source = source_of(frame) if is_generated else None
+        if is_generated and source is None:
+            return None
 
         def follow(frame: FrameType, event: str, argument: Any) -> Any:
             check(before[0])

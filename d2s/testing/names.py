@@ -14,7 +14,7 @@ from d2s.eager.tensor import Tensor
 from d2s.errors import Location
 from d2s.static.variable import Variable
 from d2s.testing.locating import traced
-from d2s.testing.reach import is_users_file
+from d2s.testing.variables import is_users_file
 from d2s.watching.places import GENERATED, place_in_backward, source_of
 
 Place = tuple[str, int]
@@ -83,7 +83,11 @@ class Names:
     """What the names of the user's functions were, line by line; in static mode while the functions were traced."""
 
     code: CodeType | None
+    # The ids of lists and dicts that hold something else while a function is traced than when it runs.
+    outside: frozenset[int] = frozenset()
     lines: list[Line] = field(default_factory=list)
+    # Those of traces before the last one: a function may be traced once for each way through it.
+    earlier: list[list[Line]] = field(default_factory=list)
     numbers: dict[Place, list[Any]] = field(default_factory=dict)
     running: list[Line] = field(default_factory=list)
 
@@ -91,19 +95,26 @@ class Names:
         """A function begins; if it is the one that is compared, it is traced anew."""
         ours = self.code
         is_target = ours is not None and (code.co_filename, code.co_name) == (ours.co_filename, ours.co_name)
-        if is_target and not self.running:
-            self.lines.clear()
+        if is_target and not self.running and self.lines:
+            self.earlier.append(self.lines)
+            self.lines = []
 
     def note_numbers(self, place: Place, values: Iterator[Any]) -> None:
         """A line of generated code has run, for a line of the user's."""
-        self.numbers.setdefault(place, []).extend(_described(value) for value in values if type(value) in _NUMBERS)
+        self.numbers.setdefault(place, []).extend(self.described(value) for value in values if type(value) in _NUMBERS)
 
-    def by_place(self) -> dict[Place, list[Line]]:
-        """The lines by file and number."""
-        found: dict[Place, list[Line]] = {}
-        for line in self.lines:
-            found.setdefault(line.place, []).append(line)
-        return found
+    def described(self, value: Any, depth: int = 0) -> Any:
+        """A value as something that compares, without a look at what only the run knows."""
+        kind = type(value)
+        if kind in _PLAIN or isinstance(value, np.generic):
+            return kind.__name__, repr(value)
+        if kind in (Variable, Tensor):
+            grad = "no gradient" if value.stop_gradient else "a gradient"
+            return "Tensor", f"a {value.dtype.name} tensor that requires {grad}"
+        if kind in (list, tuple, dict) and depth < 3 and len(value) <= _MOST_PARTS and id(value) not in self.outside:
+            parts = [part for item in value.items() for part in item] if kind is dict else value
+            return kind.__name__, *(self.described(part, depth + 1) for part in parts)
+        return UNKNOWN
 
     def turn_of(self, location: Location) -> int | None:
         """When a line has run first, as a number; None if it has not."""
@@ -127,9 +138,9 @@ class _Follower:
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event in ("line", "return"):
-            now = {name: _described(value) for name, value in frame.f_locals.items()}
+            now = {name: self._found.described(value) for name, value in frame.f_locals.items()}
             if event == "return":
-                now[_RESULT] = _described(argument)
+                now[_RESULT] = self._found.described(argument)
             self._end(now)
             number = frame.f_lineno if event == "line" else -self._code.co_firstlineno
             self._begin((self._code.co_filename, number), now)
@@ -159,20 +170,6 @@ class _Follower:
                 self._merged.update((name, line.changed[name]) for name, value in inner.changed.items()
                                     if name in line.changed and value != line.changed[name])
         self._line = None
-
-
-def _described(value: Any, depth: int = 0) -> Any:
-    """A value as something that compares, without a look at what only the run knows."""
-    kind = type(value)
-    if kind in _PLAIN or isinstance(value, np.generic):
-        return kind.__name__, repr(value)
-    if kind in (Variable, Tensor):
-        grad = "no gradient" if value.stop_gradient else "a gradient"
-        return "Tensor", f"a {value.dtype.name} tensor that requires {grad}"
-    if kind in (list, tuple, dict) and depth < 3 and len(value) <= _MOST_PARTS:
-        parts = [part for item in value.items() for part in item] if kind is dict else value
-        return kind.__name__, *(_described(part, depth + 1) for part in parts)
-    return UNKNOWN
 
 
 def _differ(one: Any, other: Any) -> bool:
@@ -239,27 +236,43 @@ def first_naming(eager: Names, static: Names) -> Naming | None:
     changed the name, in the mode that alone has run it, if so.  A name that only the run knows is compared with the
     numbers that the Program has computed for its line.
     """
-    ours, theirs = eager.by_place(), static.by_place()
+    ours = _by_place(eager.lines)
+    # Which of its traces the Program that ran is of is not known: a value is another one if it is so in each of them.
+    traces = [_by_place(lines) for lines in (*static.earlier, static.lines)]
     counts: dict[Place, int] = {}
     for index, line in enumerate(eager.lines):
         number = counts[line.place] = counts.get(line.place, -1) + 1
-        others = theirs.get(line.place, [])
-        if len(others) == len(ours[line.place]):
-            other = others[number]
-            is_turn = other.is_nested and len(others) > 1
-            for name in sorted(set(line.names) & set(other.names)):
-                one, another = line.names[name], other.names[name]
-                if _differ(one, another) and not (is_turn and one[0] == another[0] == "Tensor"):
-                    return _naming(name, eager, static, (index, static.lines.index(other)), (set(ours), set(theirs)))
+        same = [others for trace in traces if len(others := trace.get(line.place, [])) == len(ours[line.place])]
+        for name in sorted(line.names) if same and same[-1] is traces[-1].get(line.place) else ():
+            if all(_differs_before(name, line, others[number], len(others)) for others in same):
+                at = index, static.lines.index(same[-1][number])
+                return _naming(name, eager, static, at, (set(ours), set(traces[-1])))
         given = {name: value for name, value in line.changed.items() if _is_number(value)}
         computed = static.numbers.get(line.place, [])
         if len(given) == len(ours[line.place]) == 1:
             # The last of them is the value of the name, those before it are parts.
             computed = computed[-1:]
         for name, value in given.items():
-            if computed and value not in computed and _is_open(name, line, theirs):
+            if computed and value not in computed and all(_is_open(name, line, trace) for trace in traces):
                 return Naming(name, Location(*line.place), index, _text(value), _text(computed[-1]))
     return None
+
+
+def _by_place(lines: list[Line]) -> dict[Place, list[Line]]:
+    """The lines by file and number."""
+    found: dict[Place, list[Line]] = {}
+    for line in lines:
+        found.setdefault(line.place, []).append(line)
+    return found
+
+
+def _differs_before(name: str, line: Line, other: Line, times: int) -> bool:
+    """True if a name is something else before a line of eager mode than before one of static mode."""
+    if name not in other.names:
+        return False
+    one, another = line.names[name], other.names[name]
+    is_turn = other.is_nested and times > 1
+    return _differ(one, another) and not (is_turn and one[0] == another[0] == "Tensor")
 
 
 def _is_open(name: str, line: Line, theirs: dict[Place, list[Line]]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import io
+import random
 import re
 import sys
 import traceback
@@ -23,7 +23,10 @@ from d2s.eager.walk import obstacle
 from d2s.errors import D2SError, Location, user_frame, user_location
 from d2s.jit import StaticFunction
 from d2s.testing.arguments import Arguments
-from d2s.testing.reach import MOST_PARTS, Reach, is_closed, is_users_file, parts_of
+from d2s.testing.output import Line, shown_lines
+from d2s.testing.reach import MOST_PARTS, Reach, is_closed, is_generator, parts_of
+from d2s.testing.surroundings import SURROUNDINGS, digest
+from d2s.testing.variables import is_users_file
 from d2s.watching.hooks import HookCall, watched_hooks
 from d2s.watching.places import source_of
 
@@ -77,9 +80,11 @@ class Observation:
         By the path a reader knows them under.
     hooks : list of HookCall
     printed : list of (text, Location or None)
-        The lines that were printed, and where in the user's source.
+        The lines that were printed, on stderr too, and what was logged, and where in the user's source.
     warned : list of (text, Location or None)
         In the same way.
+    order : list of str
+        What came after what: of hook calls, printed lines and warnings.
     left_out : list of str
         Why backward was not called on some of the returned tensors.
     raised : Raised or None
@@ -89,37 +94,26 @@ class Observation:
     gradients: dict[str, Seen] = field(default_factory=dict)
     state: dict[str, Seen] = field(default_factory=dict)
     hooks: list[HookCall] = field(default_factory=list)
-    printed: list[tuple[str, Location | None]] = field(default_factory=list)
-    warned: list[tuple[str, Location | None]] = field(default_factory=list)
+    printed: list[Line] = field(default_factory=list)
+    warned: list[Line] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     raised: Raised | None = None
 
+    def note_hook(self, call: HookCall) -> None:
+        """A hook has been called."""
+        self.hooks.append(call)
+        self.order.append(f"hook call {len(self.hooks)}")
 
-class _Printed(io.TextIOBase):
-    """Takes what is printed, with the user's line that it comes from."""
+    def note_line(self, line: Line) -> None:
+        """A line has been printed, or a record logged."""
+        self.printed.append(line)
+        self.order.append(f"printed line {len(self.printed)}")
 
-    def __init__(self) -> None:
-        self.parts: list[tuple[str, Location | None]] = []
-
-    def write(self, text: str) -> int:
-        self.parts.append((text, user_location()))
-        return len(text)
-
-    def writable(self) -> bool:
-        return True
-
-    def lines(self) -> list[tuple[str, Location | None]]:
-        """Whole lines, each at the place where it began."""
-        found: list[tuple[str, Location | None]] = []
-        begun, place = "", None
-        for text, where in self.parts:
-            place = place if begun else where
-            begun += text
-            while "\n" in begun:
-                line, _, begun = begun.partition("\n")
-                found.append((line, place))
-                place = where
-        return [*found, (begun, place)] if begun else found
+    def note_warning(self, warning: Line) -> None:
+        """A warning has been given."""
+        self.warned.append(warning)
+        self.order.append(f"warning {len(self.warned)}")
 
 
 def observe(
@@ -141,36 +135,34 @@ def observe(
         A context to run in.
     """
     seen = Observation()
-    printed = _Printed()
     with (
-        contextlib.redirect_stdout(printed), _all_warnings(seen.warned), watched_hooks(seen.hooks.append), around()
+        shown_lines(seen.note_line), _all_warnings(seen.note_warning), watched_hooks(seen.note_hook), around()
     ):
         try:
             result = arguments.call(function)
             seen.outputs = dict(_describe("the output", result, _objects_by_path(reach)))
             if grads:
                 seen.left_out = differentiate(result)
-                seen.gradients.update(_gradients(("the output", part) for part in tensors_in(result)))
+                seen.gradients.update(_gradients(_tensors_by_path("the output", result)))
             if inspect.iscoroutine(result):
                 # Nobody will await it.
                 result.close()
         except (Exception, SystemExit) as error:
             seen.raised = _raised(error)
-    seen.printed = printed.lines()
     seen.gradients.update(_gradients(reach.objects()))
     seen.state = state_of(reach)
     return seen
 
 
 @contextlib.contextmanager
-def _all_warnings(found: list[tuple[str, Location | None]]) -> Iterator[None]:
-    """Append every warning to `found`, in place of showing it, with the user's line that it comes from."""
+def _all_warnings(tell: Callable[[Line], object]) -> Iterator[None]:
+    """Tell of every warning, in place of showing it, with the user's line that it comes from."""
 
     def note(message: Warning | str, category: type[Warning], *_: Any) -> None:
         frame: types.FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename == warnings.__file__:
             frame = frame.f_back
-        found.append((f"{category.__name__}: {message}", user_location(frame)))
+        tell((f"{category.__name__}: {message}", user_location(frame)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -219,6 +211,15 @@ def tensors_in(tree: Any) -> Iterator[Tensor]:
         yield from tensors_in(list(vars(tree).values()))
 
 
+def _tensors_by_path(path: str, tree: Any) -> Iterator[tuple[str, Tensor]]:
+    """The same, each with its path."""
+    if isinstance(tree, Tensor):
+        yield path, tree
+    elif isinstance(tree, list | tuple | set | dict) or (is_dataclass(tree) and not isinstance(tree, type)):
+        for inner, part in parts_of(path, tree):
+            yield from _tensors_by_path(inner, part)
+
+
 _MUTABLE = (list, dict, np.ndarray)
 
 
@@ -262,26 +263,32 @@ def state_of(reach: Reach) -> dict[str, Seen]:
 
 
 def _state(reach: Reach) -> Iterator[tuple[str, Seen]]:
-    for name, value in reach.roots():
-        if is_closed(value):
-            yield name, Seen(text_of(value))
     for path, thing, again in reach.places():
-        if again is not None:
-            if not is_closed(thing):
-                yield path, Seen(f"the same object as {again}")
-            continue
-        if isinstance(thing, Tensor):
+        if is_closed(thing):
+            # The same number may be found in many places: it is no object to be met once.
+            yield path, Seen(text_of(thing))
+        elif again is not None:
+            yield path, Seen(f"the same object as {again}")
+        elif isinstance(thing, Tensor):
             yield path, Seen(thing.data, "" if thing.stop_gradient else REQUIRES)
         elif isinstance(thing, np.ndarray):
             yield path, Seen(thing.copy(), "array")
+        elif is_generator(thing):
+            yield path, Seen(_digest_of_generator(thing))
         elif isinstance(thing, list | tuple | dict | set):
             whole = f", all of it {_digest(thing)}" if len(thing) > MOST_PARTS else ""
             yield path, Seen(f"{type(thing).__name__} of {len(thing)}{whole}")
             if isinstance(thing, set):
                 yield f"the elements of {path}", Seen(repr(sorted(map(text_of, thing))))
-        if not is_closed(thing):
-            # The same number may be found in many places: it is no object to be met once.
-            yield from ((inner, Seen(text_of(part))) for inner, part in parts_of(path, thing) if is_closed(part))
+    for surrounding in SURROUNDINGS:
+        yield surrounding.name, Seen(surrounding.text(surrounding.read()))
+
+
+def _digest_of_generator(thing: Any) -> str:
+    """Where a generator of random numbers is."""
+    if isinstance(thing, random.Random):
+        return digest(thing.getstate())
+    return digest(thing.bit_generator.state if isinstance(thing, np.random.Generator) else thing.get_state(False))
 
 
 def _digest(things: Any) -> str:

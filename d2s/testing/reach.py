@@ -3,58 +3,37 @@
 from __future__ import annotations
 
 import collections
+import functools
 import inspect
-import operator
-import os
 import random
 import sys
-import sysconfig
 import types
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from d2s.core.hooks import HookList
 from d2s.core.op import Op
-from d2s.core.structure import STRUCTURE
 from d2s.eager.tape import Node
 from d2s.eager.tensor import Tensor
-from d2s.eager.views import Sharing
 from d2s.jit import StaticFunction
-from d2s.nn.layer import Layer
-from d2s.ops.random import generator
+from d2s.testing.variables import is_users_class, is_users_file, read_variable, variables_of
 
-# Among them what dataclasses and named tuples are made of.
-_NOT_THE_USERS = (
-    str(Path(__file__).parent.parent) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep,
-    "<d2s ", "<string>", "<frozen ",
-)
 _OPEN_MODULES = frozenset(("__main__", "argparse", "builtins", "collections", "functools", "random", "types"))
 # Of longer sequences and dicts the content is compared as a whole, not part by part.
 MOST_PARTS = 10_000
 # A Layer shows what is in these as attributes of its own.
-_LAYER_PARTS = ("_parameters", "_buffers", "_sub_layers")
-_CONTAINERS = (list, dict, set, collections.deque, bytearray)
+LAYER_PARTS = ("_parameters", "_buffers", "_sub_layers")
+_SEQUENCES = (list, tuple, collections.deque)
 _CLOSED = (
-    type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.FrameType, types.GeneratorType,
-    StaticFunction, Op, Node, np.dtype, np.generic, str, bytes, int, float, complex, type(None), type(Ellipsis), slice,
-    range,
+    types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.FrameType, types.GeneratorType,
+    Op, Node, np.dtype, np.generic, str, bytes, int, float, complex, type(None), type(Ellipsis), slice, range,
 )
-
-
-def code_globals(code: types.CodeType) -> Iterator[str]:
-    """Names that a code object, or one inside it, may read or write as globals."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from code_globals(constant)
-
-
-def is_users_file(file: str) -> bool:
-    """True for a file of the user's own, which is neither of d2s nor of a library."""
-    return not file.startswith(_NOT_THE_USERS) and "site-packages" not in Path(file).parts
+# What is in a class without being a value of it.
+_DESCRIPTORS = (
+    types.FunctionType, types.BuiltinFunctionType, staticmethod, classmethod, property, functools.cached_property,
+    types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
+)
 
 
 class Reach:
@@ -72,49 +51,24 @@ class Reach:
     def __init__(self, function: Callable[..., Any], inputs: dict[str, Any]) -> None:
         self._function = function
         self._inputs = inputs
+        plain = getattr(function, "__func__", function)
+        # Of other modules a global is shown with the module.
+        self._home = plain.__globals__ if isinstance(plain, types.FunctionType) else None
 
     def roots(self) -> Iterator[tuple[str, Any]]:
         """Paths and objects to begin with."""
         yield from self._inputs.items()
-        if isinstance(self._function, types.MethodType):
-            yield "self", self._function.__self__
-        elif not isinstance(self._function, types.FunctionType):
-            yield "self", self._function
-        for function in self.functions():
-            for number, value in enumerate(function.__defaults__ or ()):
-                yield f"default {number} of {function.__name__}", value
-        for name, keeper, key in self.variables():
-            yield name, read_variable(keeper, key)
+        function = self._function
+        if isinstance(function, types.MethodType):
+            yield "self", function.__self__
+            function = function.__func__
+        yield "" if isinstance(function, types.FunctionType) else "self", function
 
     def functions(self) -> Iterator[types.FunctionType]:
-        """The function, those that it reaches by name, and the methods of Layers of the user's own."""
-        pending: list[Any] = [self._function]
-        seen: set[int] = set()
-        while pending:
-            found = pending.pop()
-            if isinstance(found, Layer):
-                kinds = {kind for layer in found.sublayers(include_self=True) for kind in type(layer).__mro__}
-                pending += [member for kind in kinds for member in vars(kind).values()]
-                continue
-            found = found._function if isinstance(found, StaticFunction) else getattr(found, "__func__", found)
-            if not isinstance(found, types.FunctionType) or id(found) in seen:
-                continue
-            if is_users_file(found.__code__.co_filename):
-                seen.add(id(found))
-                yield found
-                pending += [read_variable(keeper, key) for _, keeper, key in variables_of(found)]
-
-    def variables(self) -> Iterator[tuple[str, Any, str | None]]:
-        """Variables outside that calls may bind anew: name, where they are kept (a cell or a dict), and the key."""
-        seen = set()
-        for function in self.functions():
-            for name, keeper, key in variables_of(function):
-                value = read_variable(keeper, key)
-                if (id(keeper), key) not in seen and not isinstance(
-                    value, types.ModuleType | type | types.FunctionType | StaticFunction
-                ):
-                    seen.add((id(keeper), key))
-                    yield name, keeper, key
+        """The functions of the user's own in reach, by whatever name or object: it may call them."""
+        for _, thing in self.objects():
+            if isinstance(thing, types.FunctionType) and is_users_file(thing.__code__.co_filename):
+                yield thing
 
     def objects(self) -> Iterator[tuple[str, Any]]:
         """Every object that can be reached, once, with the first path that was found."""
@@ -128,6 +82,7 @@ class Reach:
         pending = collections.deque(self.roots())
         seen: dict[int, str] = {}
         kept: list[Any] = []
+        names = _NamesOfVariables(self._home)
         while pending:
             path, thing = pending.popleft()
             again = seen.get(id(thing))
@@ -136,30 +91,43 @@ class Reach:
                 if not isinstance(thing, tuple | frozenset):
                     seen[id(thing)] = path
                     kept.append(thing)
-                pending.extend(parts_of(path, thing))
+                pending.extend(names.of(thing) if isinstance(thing, types.FunctionType) else parts_of(path, thing))
+                if is_users_class(type(thing)):
+                    pending.append((type(thing).__name__, type(thing)))
 
 
-def variables_of(function: types.FunctionType) -> Iterator[tuple[str, Any, str | None]]:
-    """Closure cells and globals of a function: name, keeper and key."""
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        yield name, cell, None
-    for name in dict.fromkeys(code_globals(function.__code__)):
-        if name in function.__globals__:
-            yield name, function.__globals__, name
+class _NamesOfVariables:
+    """Under which names variables are shown, in one walk: each of them under one, and no two under the same."""
 
+    def __init__(self, home: dict[str, Any] | None) -> None:
+        self._home = home
+        self._names: dict[tuple[int, str | None], str] = {}
+        self._used: collections.Counter[str] = collections.Counter()
 
-def read_variable(keeper: Any, key: str | None) -> Any:
-    """The value of a variable in a cell or a dict; `inspect.Parameter.empty` if there is none."""
-    if key is not None:
-        return keeper.get(key, inspect.Parameter.empty)
-    try:
-        return keeper.cell_contents
-    except ValueError:
-        return inspect.Parameter.empty
+    def of(self, function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+        """The variables of a function, and its defaults, that no function before it has."""
+        if not is_users_file(function.__code__.co_filename):
+            return
+        for number, value in enumerate((*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())):
+            yield self._unused(f"default {number} of {function.__name__}"), value
+        for name, keeper, key in variables_of(function):
+            value = read_variable(keeper, key)
+            if (id(keeper), key) not in self._names:
+                is_elsewhere = key is not None and keeper is function.__globals__ and keeper is not self._home
+                module = function.__module__.rpartition(".")[2] if is_elsewhere and self._home is not None else ""
+                shown = self._unused(f"{module}.{name}" if module else name)
+                self._names[id(keeper), key] = shown
+                yield shown, value
+
+    def _unused(self, name: str) -> str:
+        self._used[name] += 1
+        return name if self._used[name] == 1 else f"{name} ({self._used[name]})"
 
 
 def is_closed(thing: Any) -> bool:
     """True if there is nothing in `thing` that a call could change, or that is any of the user's business."""
+    if isinstance(thing, type):
+        return not is_users_class(thing)
     return isinstance(thing, _CLOSED) or _is_of_standard_library(type(thing))
 
 
@@ -170,19 +138,20 @@ def _is_of_standard_library(kind: type) -> bool:
 
 
 def parts_of(path: str, thing: Any) -> Iterator[tuple[str, Any]]:
-    """What an object holds, by path."""
+    """What an object holds, by path; of a function nothing, see `variables_of`."""
     if isinstance(thing, list | tuple | collections.deque | dict | set | frozenset) and len(thing) > MOST_PARTS:
         return
     if isinstance(thing, Tensor):
         yield from ((f"{path}.{name}", value) for name, value in thing.__dict__.items())
         for hooks in () if thing._leaf is None else (thing._leaf.hooks, thing._leaf.reduce_hooks):
             yield from ((f"a hook of {path}", hook) for hook in (hooks.hooks.values() if hooks else ()))
-    elif isinstance(thing, types.FunctionType):
-        # What hooks and other functions that are kept somewhere share with the code around them.
-        if is_users_file(thing.__code__.co_filename):
-            for name, keeper, key in variables_of(thing):
-                yield name, read_variable(keeper, key)
-    elif isinstance(thing, list | tuple | collections.deque):
+    elif isinstance(thing, type):
+        yield from _parts_of_class(thing)
+    elif isinstance(thing, StaticFunction):
+        yield path, thing._function
+    elif isinstance(thing, functools.partial):
+        yield from ((path, part) for part in (thing.func, *thing.args, *thing.keywords.values()))
+    elif isinstance(thing, _SEQUENCES):
         yield from ((f"{path}[{number}]", value) for number, value in enumerate(thing))
     elif isinstance(thing, dict):
         yield from ((f"{path}[{key!r}]", value) for key, value in list(thing.items()))
@@ -190,117 +159,46 @@ def parts_of(path: str, thing: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"an element of {path}", value) for value in thing)
     elif isinstance(thing, types.MethodType):
         yield path, thing.__self__
+        yield path, thing.__func__
     elif isinstance(getattr(thing, "__dict__", None), dict):
         yield from _attributes(path, thing.__dict__)
+    if is_users_class(type(thing)):
+        yield from ((f"{path}.{name}", getattr(thing, name)) for name in slots_of(type(thing)) if hasattr(thing, name))
 
 
 def _attributes(path: str, attributes: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in list(attributes.items()):
-        if name in _LAYER_PARTS and isinstance(value, dict):
+        if name in LAYER_PARTS and isinstance(value, dict):
             yield from _attributes(path, value)
         elif not name.startswith("__d2s_"):
             yield f"{path}.{name}", value
 
 
-class Snapshot:
-    """The content of everything in reach, to be put back."""
-
-    def __init__(self, reach: Reach) -> None:
-        self._restores: list[Callable[[], None]] = []
-        for _, keeper, key in reach.variables():
-            self._save_variable(keeper, key)
-        for _, thing in reach.objects():
-            self._save(thing)
-        state = generator().bit_generator.state
-        self._restores.append(lambda: setattr(generator().bit_generator, "state", state))
-        numpy_state, python_state = np.random.get_state(), random.getstate()
-        self._restores.append(lambda: np.random.set_state(numpy_state))
-        self._restores.append(lambda: random.setstate(python_state))
-
-    def restore(self) -> None:
-        """Put everything back as it was."""
-        for restore in self._restores:
-            restore()
-        STRUCTURE.changed()
-
-    def _save_variable(self, keeper: Any, key: str | None) -> None:
-        value = read_variable(keeper, key)
-        if value is inspect.Parameter.empty:
-            return
-        if key is None:
-            self._restores.append(lambda: setattr(keeper, "cell_contents", value))
-        else:
-            self._restores.append(lambda: keeper.__setitem__(key, value))
-
-    def _save(self, thing: Any) -> None:
-        if isinstance(thing, Tensor):
-            self._save_tensor(thing)
-        elif isinstance(thing, np.ndarray):
-            if thing.flags.writeable:
-                values = thing.copy()
-                self._restores.append(lambda: thing.__setitem__(..., values))
-        elif isinstance(thing, np.random.Generator):
-            state = thing.bit_generator.state
-            self._restores.append(lambda: setattr(thing.bit_generator, "state", state))
-        elif isinstance(thing, random.Random):
-            python_state = thing.getstate()
-            self._restores.append(lambda: thing.setstate(python_state))
-        elif isinstance(thing, types.FunctionType):
-            if is_users_file(thing.__code__.co_filename):
-                for _, keeper, key in variables_of(thing):
-                    self._save_variable(keeper, key)
-        elif isinstance(thing, _CONTAINERS):
-            self._save_container(thing)
-        elif isinstance(getattr(thing, "__dict__", None), dict) and not is_closed(thing):
-            self._save_container(thing.__dict__)
-            for name in _LAYER_PARTS:
-                if isinstance(thing.__dict__.get(name), dict):
-                    self._save_container(thing.__dict__[name])
-
-    def _save_container(self, held: Any) -> None:
-        if isinstance(held, bytearray):
-            content = held[:]
-            self._restores.append(lambda: held.__setitem__(slice(None), content))
-            return
-        is_dict = isinstance(held, dict)
-        members = list(held.items() if is_dict else held)
-
-        def restore() -> None:
-            # What has not changed is left alone: others may be looking at it.
-            now = list(held.items() if is_dict else held)
-            if len(now) == len(members) and all(map(_is_same_member, now, members)):
-                return
-            held.clear()
-            held.update(members) if isinstance(held, dict | set) else held.extend(members)
-
-        self._restores.append(restore)
-
-    def _save_tensor(self, tensor: Tensor) -> None:
-        self._save_container(tensor.__dict__)
-        self._save_slots(tensor, ("data", "_stop_gradient", "_node", "_index", "_leaf", "_sharing", "version"))
-        if tensor._leaf is not None:
-            self._save_slots(tensor._leaf, ("grad", "zero_grad", "hooks", "reduce_hooks"))
-            for hooks in (tensor._leaf.hooks, tensor._leaf.reduce_hooks):
-                if isinstance(hooks, HookList):
-                    self._save_container(hooks.hooks)
-                    self._save_slots(hooks, ("keep",))
-        if isinstance(tensor._sharing, Sharing):
-            self._save_slots(tensor._sharing, ("view",))
-            self._save_container(tensor._sharing.views)
-            self._save_container(tensor._sharing.peers)
-
-    def _save_slots(self, thing: Any, names: tuple[str, ...]) -> None:
-        values = [(name, getattr(thing, name)) for name in names]
-
-        def restore() -> None:
-            for name, value in values:
-                setattr(thing, name, value)
-
-        self._restores.append(restore)
+def _parts_of_class(kind: type) -> Iterator[tuple[str, Any]]:
+    """The values and the functions of a class, and the classes of the user's that it is made from."""
+    for name, value in values_of_class(kind).items():
+        yield f"{kind.__name__}.{name}", value
+    for name, member in list(vars(kind).items()):
+        inner = (member.fget, member.fset) if isinstance(member, property) else (getattr(member, "__func__", member),)
+        yield from ((f"{kind.__name__}.{name}", function) for function in inner
+                    if isinstance(function, types.FunctionType | StaticFunction))
+    yield from ((base.__name__, base) for base in kind.__bases__)
 
 
-def _is_same_member(one: Any, other: Any) -> bool:
-    if type(one) is tuple and type(other) is tuple:
-        # An item of a dict, made anew each time.
-        return len(one) == len(other) and all(map(operator.is_, one, other))
-    return one is other
+def values_of_class(kind: type) -> dict[str, Any]:
+    """The attributes that a class has as values, which objects of it share."""
+    return {name: value for name, value in list(vars(kind).items())
+            if not name.startswith("__") and not name.startswith("_abc_")
+            and not isinstance(value, _DESCRIPTORS) and not isinstance(value, StaticFunction)}
+
+
+def slots_of(kind: type) -> Iterator[str]:
+    """The attributes that objects of a class of the user's have in slots."""
+    for part in kind.__mro__:
+        if is_users_class(part):
+            yield from (name for name, member in vars(part).items() if inspect.ismemberdescriptor(member))
+
+
+def is_generator(thing: Any) -> bool:
+    """True for what draws random numbers."""
+    return isinstance(thing, np.random.Generator | np.random.RandomState | random.Random)

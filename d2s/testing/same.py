@@ -9,21 +9,20 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
-from d2s.eager.tensor import Tensor
 from d2s.errors import Location
 from d2s.jit import StaticFunction, to_static
 from d2s.jit.cache import ProgramCache
 from d2s.jit.function import static_mode
 from d2s.nn.layer import Layer
 from d2s.testing.arguments import Arguments
-from d2s.testing.comparing import Difference, Tolerance, array_text, differences, need_number, shown
+from d2s.testing.comparing import Difference, Tolerance, differences, need_number, shown
 from d2s.testing.failures import Failure
-from d2s.testing.locating import Parting, Record, first_parting, returns_of, writes_to
-from d2s.testing.names import Names, Naming, first_naming, names_of
-from d2s.testing.observing import Observation, Seen, observe, state_of
-from d2s.testing.reach import Reach, Snapshot
-from d2s.watching.hooks import HookCall
-from d2s.watching.operators import Ran, watched
+from d2s.testing.fault import Fault
+from d2s.testing.locating import Parting
+from d2s.testing.names import Naming
+from d2s.testing.observing import Observation, Seen, observe
+from d2s.testing.reach import Reach
+from d2s.testing.snapshot import Snapshot
 
 
 class ModesDiffer(Failure):
@@ -62,9 +61,10 @@ def assert_same_in_both_modes(
     Assert that a function or Layer does the same in eager and in static mode.
 
     Compared are, call by call: outputs (values, dtypes, which of them are one tensor or an argument), the gradients of
-    all inputs, parameters and other tensors in reach, calls of hooks in their order with what they got and gave, what
-    is printed, warnings, exceptions, and everything that the function can reach and change.  Between the modes all of
-    that is put back as it was before.
+    all inputs, outputs, parameters and other tensors in reach, calls of hooks in their order with what they got and
+    gave, what is printed and logged, warnings, exceptions, and everything that the function can reach and change: in
+    its arguments, variables, modules and classes, and generators of random numbers.  Between the modes all of that is
+    put back as it was before.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def compare(
 ) -> list[Observation]:
     """The same; what eager mode has shown, call by call."""
     need_number("calls", calls, 1, is_whole=True)
-    comparison = _Comparison(fn_or_layer, arguments, tolerance, grads, hooks)
+    comparison = Comparison(fn_or_layer, arguments, tolerance, grads, hooks)
     try:
         both = comparison.both(calls)
         for call, (eager, static) in enumerate(zip(*both, strict=True), 1):
@@ -108,14 +108,14 @@ def compare(
 
 
 @dataclass
-class _Mode:
+class Mode:
     """How a mode is entered: a function that gives what to call, and whether static mode is on."""
 
     make: Callable[[], Callable[..., Any]]
     is_static: bool
 
 
-class _Comparison:
+class Comparison:
     """One comparison: what is called, with what, and the state before."""
 
     def __init__(
@@ -131,8 +131,9 @@ class _Comparison:
         self.names = list(named)
         self.reach = Reach(original, named)
         self.before = Snapshot(self.reach)
-        self.eager = _Mode(lambda: original, False)
-        self.static = _Mode(lambda: _static(target), True)
+        self.eager = Mode(lambda: original, False)
+        self.static = Mode(lambda: _static(target), True)
+        self.modes = self.eager, self.static
 
     def both(self, calls: int) -> tuple[list[Observation], list[Observation]]:
         """What is seen in each mode."""
@@ -141,7 +142,7 @@ class _Comparison:
         return self.run(self.eager, calls), self.run(self.static, calls)
 
     def run(
-        self, mode: _Mode, calls: int,
+        self, mode: Mode, calls: int,
         around: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
     ) -> list[Observation]:
         """The calls in one mode, from the state before; the last of them inside `around`."""
@@ -158,177 +159,51 @@ class _Comparison:
 
     def report(self, call: int, calls: int, found: list[Difference]) -> ModesDiffer:
         """The error for what was found in a call."""
-        first = found[0]
         again = self.run(self.eager, call)
         before = self.run(self.eager, call)
         unstable = list(differences(again[-1], before[-1], self.tolerance, self.hooks))
-        records = Record(), Record()
-        hooks: list[list[HookCall]] = []
-        kept: list[Any] = []
-        for mode, record in zip((self.eager, self.static), records, strict=True):
-            seen = self.run(mode, call, lambda record=record: watched(record.note))  # type: ignore[misc]
-            hooks.append(seen[-1].hooks)
-            if mode is self.eager:
-                kept = [part.value for values in (seen[-1].outputs, seen[-1].state) for part in values.values()]
-        parting = first_parting(*records, self.tolerance, first.sort in ("output", "gradient", "hooks"), kept)
-        if first.sort == "hooks" and first.place is None and (parting is None or parting.backward):
-            # A wrong result has wrong gradients behind it.
-            first = next((difference for difference in found if difference.sort == "output"), first)
-        naming, location = self._line_at_fault(call, found, first, parting, hooks)
-        begin = (f"{self._name()} cannot be compiled" if first.is_refusal else
-                 f"eager and static mode differ in call {call} of {calls} of {self._name()}")
+        fault = Fault(self, call, found)
+        first = fault.difference
+        begin = (f"{self.name()} cannot be compiled" if first.is_refusal else
+                 f"eager and static mode differ in call {call} of {calls} of {self.name()}")
         lines = [begin, "", first.what]
-        if location is not None:
-            lines += [location.excerpt()]
+        if fault.location is not None:
+            lines += [fault.location.excerpt()]
         lines += [f"  eager:  {first.eager}", f"  static: {first.static}"]
         lines += [f"  {first.detail}"] if first.detail else []
-        lines += self._where_defined(first)
+        lines += fault.where_defined()
         if not first.is_refusal:
-            lines += ["", *_about(parting, naming)]
-        if len(found) > 1:
-            lines += ["", "also different: " + "; ".join(dict.fromkeys(difference.what for difference in found[1:7]))
-                      + (f" and {len(found) - 7} more" if len(found) > 7 else "")]
+            lines += ["", *_about(fault.parting, fault.naming)]
+        others = list(dict.fromkeys(known.what for known in found if known is not first))
+        if others:
+            lines += ["", "also different: " + "; ".join(others[:6])
+                      + (f" and {len(others) - 6} more" if len(others) > 6 else "")]
         if unstable:
             lines += ["", f"But two runs in eager mode differ too, in {unstable[0].what}: the function is not the same "
                           "from run to run (time, an unseeded generator, a cache?), so the modes cannot be compared."]
-        return ModesDiffer("\n".join(lines), call, first, location, parting)
+        return ModesDiffer("\n".join(lines), call, first, fault.location, fault.parting)
 
-    def _line_at_fault(
-        self, call: int, found: list[Difference], first: Difference, parting: Parting | None,
-        hooks: list[list[HookCall]],
-    ) -> tuple[Naming | None, Location | None]:
-        """The user's line to look at first, and what it gives to a name, if that is why."""
-        location = self._line_that_differs(call, found, first, parting)
-        if first.is_refusal:
-            return None, location or self._definition()
-        eager, static = Names(self._code()), Names(self._code())
-        for mode, names in ((self.eager, eager), (self.static, static)):
-            self.run(mode, call, lambda names=names: names_of(names))  # type: ignore[misc]
-        naming = first_naming(eager, static)
-        last = None if location is None else eager.turn_of(location)
-        if naming is not None and (last is None or naming.turn <= last):
-            return naming, naming.location
-        return None, location or self._line_after_which(first, parting, hooks) or self._definition()
-
-    def _line_that_differs(
-        self, call: int, found: list[Difference], first: Difference, parting: Parting | None,
-    ) -> Location | None:
-        """The line of an operator that gives something else, of an effect, or of a write."""
-        if parting is not None and not parting.is_late and not parting.is_guess and not first.is_refusal:
-            # What comes later is wrong because of it.
-            stale = next((known for known in found if known.sort == "state" and _has_read(parting, known)), None)
-            return (None if stale is None else self._writer(call, stale)) or parting.location
-        return self._writer(call, first) if first.place is None and first.sort == "state" else first.place
-
-    def _line_after_which(
-        self, first: Difference, parting: Parting | None, hooks: list[list[HookCall]]
-    ) -> Location | None:
-        """If all operators, effects and names are right: the line of what is done with them."""
-        if first.sort == "output" and (parting is None or (parting.backward and not first.has_same_values)):
-            # Every operator before it is right.
-            location = self._return()
-            if location is not None:
-                return location
-        if parting is not None:
-            return self._hook_before(parting, hooks) or parting.location
-        return self._first_use(first.path) if first.sort == "gradient" else None
-
-    def _hook_before(self, parting: Parting, hooks: list[list[HookCall]]) -> Location | None:
-        """Where the hook was registered that, in one mode only, has made what the operator read."""
-        for mine, other, calls in zip(parting.read, reversed(parting.read), hooks, strict=True):
-            for value in mine:
-                if not any(self.tolerance.admits(value, there) for there in other):
-                    for call in calls:
-                        if call.result is not None and self.tolerance.admits(value, call.result):
-                            return call.place
-        return None
-
-    def _return(self) -> Location | None:
-        """The line at which the function returns, in eager mode."""
-        found: list[Location] = []
-        self.run(self.eager, 1, lambda: returns_of(self._code(), found))
-        return found[-1] if found else None
-
-    def _name(self) -> str:
+    def name(self) -> str:
+        """The function with its place."""
         name = getattr(self.original, "__qualname__", None) or type(self.original).__qualname__
-        place = self._definition()
+        place = self.definition()
         return f"{name} ({place})" if place else name
 
-    def _definition(self) -> Location | None:
+    def definition(self) -> Location | None:
         """Where the function is defined."""
-        code = self._code()
+        code = self.code()
         return None if code is None else Location(code.co_filename, code.co_firstlineno)
 
-    def _code(self) -> Any:
+    def code(self) -> Any:
+        """The code of the function, if it has any."""
         plain: Any = self.original
         if isinstance(plain, Layer):
             plain = type(plain).forward
         return getattr(getattr(plain, "__func__", plain), "__code__", None)
 
-    def _where_defined(self, difference: Difference) -> list[str]:
-        """For a value of the user's: where it comes from."""
-        path = difference.path
-        if path in self.names:
-            return [f"  {path} is an argument of {self._name()}"]
-        if difference.sort == "output":
-            made = self._makers().get(path)
-            return [] if made is None else [f"  it was computed at {made}"]
-        used = self._first_use(path) if difference.sort == "gradient" else None
-        return [] if used is None else [f"  {path} is read first at {used}"]
-
-    def _first_use(self, path: str) -> Location | None:
-        """The user's line with the first operator, in eager mode, that reads the tensor at a path."""
-        tensor = next((thing for known, thing in self.reach.objects() if known == path), None)
-        if not isinstance(tensor, Tensor):
-            return None
-        found: list[Location | None] = []
-
-        def note(ran: Ran) -> None:
-            if not ran.backward and any(argument is tensor for argument in ran.arguments):
-                found.append(ran.location)
-
-        self.run(self.eager, 1, lambda: watched(note))
-        return found[0] if found else None
-
-    def _makers(self) -> dict[str, Location]:
-        """The lines that have computed the outputs, in eager mode."""
-        places: dict[int, Location] = {}
-        kept: list[Any] = []
-
-        def note(ran: Ran) -> None:
-            for value in ran.values:
-                kept.append(value)
-                if ran.location is not None:
-                    places[id(value)] = ran.location
-
-        seen = self.run(self.eager, 1, lambda: watched(note))[0]
-        return {path: places[id(part.value)] for path, part in seen.outputs.items() if id(part.value) in places}
-
-    def _writer(self, call: int, difference: Difference) -> Location | None:
-        """The user's line whose write one mode has and the other has not."""
-        writes: list[list[tuple[Location, Any]]] = []
-        for mode in (self.eager, self.static):
-            found: list[tuple[Location, Any]] = []
-            self.run(mode, call, lambda found=found: writes_to(lambda: self._look(difference.path), found))  # type: ignore[misc]
-            writes.append(found)
-        eager, static = writes
-        for number, (place, value) in enumerate(eager):
-            if number >= len(static) or static[number][1] != value:
-                return place
-        return static[len(eager)][0] if len(static) > len(eager) else None
-
-    def _look(self, path: str) -> Any:
-        """The value at a path, as something that compares."""
-        found = state_of(self.reach).get(path)
-        if found is None:
-            return None
-        return (found.value.tobytes(), found.note) if found.is_array else (found.value, found.note)
-
-
-def _has_read(parting: Parting, state: Difference) -> bool:
-    """True if the operator has read, in each mode, what differs between them."""
-    eager, static = (list(map(array_text, read)) for read in parting.read)
-    return state.eager in eager and state.static in static
+    def containers(self) -> frozenset[int]:
+        """The ids of lists and dicts from outside: while static mode traces, they are as before the call."""
+        return frozenset(id(thing) for _, thing in self.reach.objects() if isinstance(thing, list | dict))
 
 
 def _about(parting: Parting | None, naming: Naming | None) -> list[str]:

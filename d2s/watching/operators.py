@@ -21,7 +21,7 @@ from d2s.eager.interpreter import EagerInterpreter
 from d2s.eager.tape import InteriorNode
 from d2s.errors import Location, user_location
 from d2s.static.codegen import Source
-from d2s.watching.places import is_backward, is_in_backward, place_in_backward, source_of
+from d2s.watching.places import is_backward, is_in_backward, is_sum_of_gradients, place_in_backward, source_of
 
 
 @dataclass(frozen=True)
@@ -99,13 +99,14 @@ class _EagerWatch(EagerInterpreter):
         end = time.perf_counter_ns()
         frame = sys._getframe(1)
         node, in_hook = place_in_backward(frame)
-        location = user_location(frame) if node is None else self._places.get(node)
+        is_sum = node is None and is_sum_of_gradients(frame)
+        location = None if is_sum else user_location(frame) if node is None else self._places.get(node)
         tensors = result if type(result) is tuple else (result,)
         for tensor in tensors:
             if tensor._node is not None:
                 self._places[tensor._node] = location
         values = tuple(tensor.data for tensor in tensors)
-        backward = node is not None or is_in_backward(frame)
+        backward = node is not None or is_sum or is_in_backward(frame)
         self._note(Ran(op.name, backward, location, False, args, attrs, values, begin, end, in_hook))
         return result
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import types
 import warnings
 from typing import Any
 
 import pytest
 
 import d2s
-from d2s.testing import ModesDiffer, assert_same_in_both_modes, same
-
-# A module is nothing that a comparison puts back.
-now: Any = types.ModuleType("now")
-now.static = False
+from d2s.testing import ModesDiffer, assert_same_in_both_modes
+from tests.testing.mode_of_faults import now, told_of_the_mode  # noqa: F401
 
 
 def cast_in_static_mode(x):
@@ -314,14 +310,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("function", WORDS, ids=lambda function: function.__name__)
-def test_the_line_is_named(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = same._Comparison.run
-
-    def noting_the_mode(self: Any, mode: Any, *args: Any, **kwargs: Any) -> Any:
-        now.static = mode.is_static
-        return run(self, mode, *args, **kwargs)
-
-    monkeypatch.setattr(same._Comparison, "run", noting_the_mode)
+def test_the_line_is_named(function: Any) -> None:
     with pytest.raises(ModesDiffer) as raised:
         assert_same_in_both_modes(function, d2s.to_tensor([1.0, 2.0], stop_gradient=False))
     lines, first = inspect.getsourcelines(function)

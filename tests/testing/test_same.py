@@ -145,14 +145,14 @@ def test_what_is_seen(body, sort, monkeypatch) -> None:
     """Static mode sees another number than eager mode does."""
     from d2s.testing import same
 
-    run = same._Comparison.run
+    run = same.Comparison.run
 
     def with_number(self, mode, *args, **kwargs):
         MODE["number"] = 2.0 if mode.is_static else 3.0
         self.before = same.Snapshot(self.reach)
         return run(self, mode, *args, **kwargs)
 
-    monkeypatch.setattr(same._Comparison, "run", with_number)
+    monkeypatch.setattr(same.Comparison, "run", with_number)
     with pytest.raises(ModesDiffer) as raised:
         assert_same_in_both_modes(body, tensor(1.0, 2.0))
     assert raised.value.difference.sort == sort
