@@ -18,6 +18,7 @@ from d2s.cli.explaining import explanation
 from d2s.cli.mistakes import DIFFERENT, DONE, FAILED, Mistake
 from d2s.cli.registrations import registrations
 from d2s.cli.targets import calls_of, in_full, inputs_of, static_of, target_of
+from d2s.cli.writing import write
 from d2s.drawing.table import table
 from d2s.errors import DTypeError
 from d2s.jit.function import plain_function
@@ -28,6 +29,7 @@ from d2s.testing.comparing import Tolerance, shown
 from d2s.testing.gradients import Settings, compare_gradients
 from d2s.testing.observing import CALLS_BACKWARD, Observation
 from d2s.testing.same import compare
+from d2s.testing.surroundings import SURROUNDINGS
 from d2s.words import counted
 
 _FORMATS = ("svg", "html", "mmd", "dot", "txt")
@@ -37,15 +39,15 @@ def show(options: argparse.Namespace) -> int:
     """User's code and converted code."""
     sides = static_of(target_of(options.target)).side_by_side()
     if options.html:
-        return _write(sides.html(), options.output)
+        return write(sides.html(), options.output)
     wanted = {"always": True, "never": False}.get(options.color, sys.stdout.isatty() and "NO_COLOR" not in os.environ)
-    return _write(sides.text(options.width, wanted and options.output is None), options.output)
+    return write(sides.text(options.width, wanted and options.output is None), options.output)
 
 
 def hooks(options: argparse.Namespace) -> int:
     """Each registration of a hook."""
     target = target_of(options.target)
-    return _write(registrations(target, plain_function(static_of(target)._function)), None)
+    return write(registrations(target, plain_function(static_of(target)._function)))
 
 
 def graph(options: argparse.Namespace) -> int:
@@ -60,7 +62,7 @@ def graph(options: argparse.Namespace) -> int:
     picture = program.picture(backward=not options.no_backward)
     make = {"svg": picture.svg, "html": picture.html, "mmd": picture.mermaid, "dot": picture.dot}.get(suffix)
     text = make() if make is not None else f"{picture.text}\n"
-    return _write(text, options.output)
+    return write(text, options.output)
 
 
 def check(options: argparse.Namespace) -> int:
@@ -70,14 +72,14 @@ def check(options: argparse.Namespace) -> int:
     try:
         seen = compare(target, given, Tolerance(options.rtol, options.atol), calls=options.calls)
     except ModesDiffer as error:
-        print(error)
+        write(f"{error}\n")
         return FAILED if error.difference.is_refusal else DIFFERENT
     failing = [number for number, one in enumerate(seen, 1) if one.raised is not None]
     if failing:
-        print(f"the program fails, in the same way in both modes, in {_calls(failing, len(seen))}")
+        head = f"the program fails, in the same way in both modes, in {_calls(failing, len(seen))}"
     else:
-        print(f"both modes do the same in {counted(len(seen), 'call')}")
-    print("".join(f"  {line}\n" for line in _what_was_compared(seen[failing[0] - 1 if failing else -1])), end="")
+        head = f"both modes do the same in {counted(len(seen), 'call')}"
+    write(f"{head}\n" + "".join(f"  {line}\n" for line in _what_was_compared(seen[failing[0] - 1 if failing else -1])))
     if failing:
         return FAILED
     return _check_gradients(target, given, seen[-1]) if options.gradients else DONE
@@ -95,14 +97,12 @@ def _check_gradients(target: Any, given: Arguments, seen: Observation) -> int:
         with contextlib.redirect_stdout(io.StringIO()):
             changes = compare_gradients(target, given, Settings(), 1, ("eager", "static"), hooks=False)
     except WrongGradient as error:
-        print(error)
+        write(f"{error}\n")
         return DIFFERENT
     except DTypeError as error:
         raise Mistake(f"--gradients: {error.message}") from error
-    print("gradients agree with differences of values in both modes")
-    for change in changes:
-        print(f"  without what this hook makes of them: {change.name}")
-    return DONE
+    return write("gradients agree with differences of values in both modes\n" + "".join(
+        f"  without what this hook makes of them: {change.name}\n" for change in changes))
 
 
 def _what_was_compared(seen: Observation) -> Iterator[str]:
@@ -117,30 +117,31 @@ def _what_was_compared(seen: Observation) -> Iterator[str]:
     gradients = [name for name, gradient in seen.gradients.items() if gradient.is_array]
     yield f"gradients: {', '.join(gradients) or 'none'}"
     yield f"hook calls: {', '.join(call.name for call in seen.hooks) or 'none'}"
-    yield f"printed lines: {len(seen.printed)}, warnings: {len(seen.warned)}, values in reach: {len(seen.state)}"
+    count = len(seen.state) - len(SURROUNDINGS)
+    yield f"printed lines: {len(seen.printed)}, warnings: {len(seen.warned)}, values in reach: {count}"
 
 
 def explain(options: argparse.Namespace) -> int:
     """What was done to a function."""
     target = target_of(options.target, to_call=True)
     calls = [in_full(target, given) for given in calls_of(target, options.input)]
-    return _write(explanation(static_of(target), calls, options.calls, options.top), None)
+    return write(explanation(static_of(target), calls, options.calls, options.top))
 
 
 def doctor(options: argparse.Namespace) -> int:
     """The state of the installation."""
     text, is_well = examine()
-    _write(text, None)
+    write(text)
     return DONE if is_well else DIFFERENT
 
 
 def error(options: argparse.Namespace) -> int:
     """Entries of the catalogue of errors, or the list of all."""
     if not options.id:
-        return _write(table(["id", "class", "what"], [[k.id, k.error, k.title] for k in KINDS.values()]) + "\n", None)
+        return write(table(["id", "class", "what"], [[k.id, k.error, k.title] for k in KINDS.values()]) + "\n")
     for id in options.id:
         try:
-            _write(find(id).text() + "\n", None)
+            write(find(id).text() + "\n")
         except KeyError:
             raise Mistake(f"there is no error {id}; `d2s error` lists them") from None
     return DONE
@@ -152,7 +153,8 @@ def playground(options: argparse.Namespace) -> int:
         server = Playground(options.port, options.seconds)
     except (OSError, OverflowError) as reason:
         raise Mistake(f"port {options.port} cannot be used: {reason}") from reason
-    print(f"d2s playground: {server.address}\nStop it with Ctrl-C.", flush=True)
+    write(f"d2s playground: {server.address}\nStop it with Ctrl-C.\n")
+    sys.stdout.flush()
     if not options.no_browser:
         webbrowser.open(server.address)
     with server:
@@ -160,16 +162,4 @@ def playground(options: argparse.Namespace) -> int:
             server.serve_forever()
         except KeyboardInterrupt:
             print()
-    return DONE
-
-
-def _write(text: str, path: str | None) -> int:
-    if path is None:
-        sys.stdout.write(text)
-    else:
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise Mistake(f"{path} cannot be written: {error.strerror or error}") from error
-        print(f"wrote {path}")
     return DONE

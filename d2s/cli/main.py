@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 
 import d2s
 from d2s.cli import commands
-from d2s.cli.mistakes import FAILED, STOPPED, Mistake, statuses
+from d2s.cli.mistakes import DONE, FAILED, STOPPED, Mistake, statuses
 from d2s.cli.targets import NEXT, in_words
+from d2s.cli.writing import drop_the_rest, standard_output
 from d2s.playground.server import DEFAULT_SECONDS
 
 # A program of the playground that runs for a day has been forgotten.
@@ -140,18 +140,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     options = _parser().parse_args(arguments)
     try:
-        status: int = options.run(options)
-        sys.stdout.flush()
+        with standard_output():
+            status: int = options.run(options)
         return status
     except BrokenPipeError:
-        # The reader (head, less) has had enough; nothing may be flushed into the pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        # The reader (head, less) has had enough.
+        drop_the_rest()
+        return DONE
     except KeyboardInterrupt:
         return STOPPED
     except (Exception, SystemExit) as error:
         # The program's own exit status would be taken for one of these.
         if options.traceback:
             traceback.print_exc()
-        print(f"d2s: {error if isinstance(error, Mistake) else in_words(error)}", file=sys.stderr)
+        if sys.stderr is not None:
+            print(f"d2s: {error if isinstance(error, Mistake) else in_words(error)}", file=sys.stderr)
         return error.status if isinstance(error, Mistake) else FAILED

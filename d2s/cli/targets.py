@@ -22,7 +22,7 @@ import numpy as np
 from d2s.cli.mistakes import FAILED, Mistake
 from d2s.core.spec import as_dtype
 from d2s.eager.tensor import Tensor
-from d2s.errors import D2SError
+from d2s.errors import D2SError, Location
 from d2s.jit import StaticFunction, to_static
 from d2s.nn.layer import Layer
 from d2s.ops.random import seed
@@ -80,22 +80,35 @@ def _module(where: str) -> ModuleType:
         if not is_file:
             sys.path.insert(0, "")
             return importlib.import_module(where)
-        path = Path(where).resolve()
-        sys.path.insert(0, str(path.parent))
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        # Under its own name, as if it were imported.
-        sys.modules[path.stem] = module
-        spec.loader.exec_module(module)
-        return module
+        return _module_of_file(Path(where).resolve())
     except ModuleNotFoundError as error:
         if error.name is not None and (where == error.name or where.startswith(f"{error.name}.")):
             raise Mistake(f"there is no module {where}; for a file write {where}.py") from error
         raise Mistake(f"{where} cannot be loaded: {in_words(error)}", FAILED) from error
     except (Exception, SystemExit) as error:
         raise Mistake(f"{where} cannot be loaded: {in_words(error)}", FAILED) from error
+
+
+def _module_of_file(path: Path) -> ModuleType:
+    """The module of a file: that of its package, if it is in one, so that its relative imports work."""
+    root, names = path.parent, [] if path.stem == "__init__" else [path.stem]
+    while (root / "__init__.py").is_file() and root != root.parent:
+        names.insert(0, root.name)
+        root = root.parent
+    sys.path.insert(0, str(root))
+    if len(names) > 1 or path.stem == "__init__":
+        name = ".".join(names)
+        before = sys.modules.get(names[0])
+        if before is None or str(root) in map(str, (Path(at).parent for at in getattr(before, "__path__", ()))):
+            return importlib.import_module(name)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Under its own name, as if it were imported.
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def _close_to(found: Any, name: str) -> str:
@@ -107,8 +120,12 @@ def _close_to(found: Any, name: str) -> str:
 
 def in_words(error: BaseException) -> str:
     """An error with the last line of the user's that it came through."""
-    if isinstance(error, SyntaxError) or (isinstance(error, D2SError) and error.location is not None):
+    if isinstance(error, D2SError) and error.location is not None:
         return f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError) and error.filename is not None and error.lineno is not None:
+        column = None if error.offset is None else error.offset - 1
+        where = Location(error.filename, error.lineno, (error.text or "").rstrip(), column)
+        return f"{type(error).__name__}: {error.msg}\n{where.excerpt()}"
     found = place_of_error(error)
     place = f"\n{found.excerpt()}" if found is not None else ""
     return f"{type(error).__name__}: {error}{place}"

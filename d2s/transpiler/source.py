@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import tokenize
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -113,6 +114,14 @@ def _why_no_lines(file: str, name: str) -> tuple[str, str]:
     if file in ("<string>", "<stdin>") or file.startswith("<"):
         what = "was made by exec, eval, -c or typed at a prompt that keeps no source"
         return f"cannot read the source of {name!r}: it {what} (its file is {file!r})", "Put it into a file."
+    try:
+        with tokenize.open(file) as opened:
+            opened.read()
+    except (SyntaxError, UnicodeDecodeError) as error:
+        return (f"cannot read the source of {name!r}: {file!r} cannot be decoded ({error})",
+                "Save it in UTF-8, or name its encoding in the first line, as in # -*- coding: latin-1 -*-")
+    except OSError:
+        pass
     return f"cannot read the source of {name!r}: {file!r} is not a readable file", "Ship the .py file with the program."
 
 

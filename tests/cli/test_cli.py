@@ -431,7 +431,7 @@ def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
         ("show model.py:number", 2, "is int, neither a function nor a Layer"),
         ("show no_such_module:f", 2, "there is no module no_such_module"),
         ("show broken.py:f", 3, "broken.py:2"),
-        ("show syntax.py:f", 3, "SyntaxError"),
+        ("show syntax.py:f", 3, "syntax.py:1\n    def f(:\n          ^"),
         ("show model.py:Needs", 3, "Make the object in model.py"),
         ("show model.py:step -o /no/such/folder/x.html --html", 2, "cannot be written"),
         ("graph model.py:step", 2, "no input for 'x': give one --input for each of x, w"),
@@ -540,6 +540,63 @@ def test_as_module_and_with_a_closed_pipe(folder: Path) -> None:
     found = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, env=env, check=False)
     assert "what you wrote" in found.stdout
     assert found.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("into", "status", "words"),
+    [
+        (">&-", 0, ""),
+        ("2>&- >&-", 0, ""),
+        (">/dev/full", 2, "d2s: what was found cannot be written: No space left on device\n"),
+    ],
+)
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_standard_output_that_takes_nothing(into: str, status: int, words: str, folder: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = f"{shlex.quote(sys.executable)} -m d2s graph {STEP} -o step.svg {into}"
+    found = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, env=env, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (status, "", words)
+    assert (folder / "step.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_standard_output_that_lacks_characters(folder: Path) -> None:
+    (folder / "letters.py").write_text("def f(größe):\n    return größe * 2\n", encoding="utf-8")
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    found = subprocess.run(
+        [sys.executable, "-m", "d2s", "show", "letters.py:f"], capture_output=True, timeout=60, env=env, check=False)
+    assert (found.returncode, found.stderr) == (0, b"")
+    assert rb"return gr\xf6\xdfe * 2" in found.stdout
+
+
+def test_a_file_of_a_package_is_loaded_as_its_module(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (
+        ("__init__", "from .parts.helper import twice\n"), ("parts/__init__", ""),
+        ("parts/helper", "def twice(x):\n    return x * 2\n"),
+        ("parts/main", "from .. import twice\n\n\ndef f(x):\n    return twice(x)\n"),
+    ):
+        path = folder / "in_package" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for target in ("in_package/parts/main.py:f", "in_package/__init__.py:twice", "in_package.parts.main:f"):
+        status, out, err = run(f"check {target} -i 'float32[2]'", capsys)
+        assert (status, err) == (0, ""), err
+        assert "both modes do the same" in out
+    # Another package of that name is loaded already: the file stands alone.
+    monkeypatch.setitem(sys.modules, "in_package", sys.modules["json"])
+    assert run("show in_package/parts/helper.py:twice", capsys)[0] == 0
+
+
+def test_a_file_in_another_encoding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "# \u00e9\ndef f(x):\n    return x\n".encode("latin-1")
+    (folder / "latin.py").write_bytes(b"# coding: latin-1\n" + text)
+    assert run("show latin.py:f", capsys)[0] == 0
+    (folder / "wrong.py").write_bytes(text)
+    status, _, err = run("show wrong.py:f", capsys)
+    assert status == 3
+    assert "utf-8" in err.lower()
+    assert "Traceback" not in err
 
 
 def test_an_error_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
