@@ -216,20 +216,20 @@ KINDS = (
     ),
     syntax(
         "U13",
-        "Something that is computed once",
-        cause="A cached function that has effects, or gives an object, runs on its first call only. If that is the "
-        "call that is traced, it would not happen in the run.",
-        fix="Call it once before the static call, or keep it eager.",
+        "A cached function that is given a tensor",
+        cause="A function behind `functools.lru_cache` tells tensors apart by which object they are.  Given the same "
+        "one again, a parameter for example, it gives what it gave before, also when the values have changed.",
+        fix="Give it the sizes or numbers that it needs, or call what is cached, its `__wrapped__`.",
         example="""
             import functools
 
             @functools.cache
-            def table():
-                return [2.0]
+            def doubled(x):
+                return x * 2
 
             @paddle.jit.to_static
             def f(x):
-                return x * table()[0]
+                return doubled(x) + 1
 
             f(paddle.ones([1]))
         """,
@@ -237,14 +237,12 @@ KINDS = (
             import functools
 
             @functools.cache
-            def table():
-                return [2.0]
-
-            scale = table()[0]
+            def scale(size):
+                return 2 / size
 
             @paddle.jit.to_static
             def f(x):
-                return x * scale
+                return x * scale(x.shape[0]) + 1
 
             f(paddle.ones([1]))
         """,

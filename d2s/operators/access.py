@@ -235,12 +235,16 @@ def _plain_attribute(tracer: Tracer, value: Any, name: str, found: Any, is_own: 
             _guard_absent(tracer, value, name)
         if source is None or is_method:
             # Found in the class of an object that is made inside, or a method: made anew each time.
-            if is_method or (isinstance(value, tuple) and hasattr(found, "__get__")):
+            if is_method or (hasattr(found, "__get__") and not isinstance(found, _KEPT_IN_CLASSES)):
                 return result
             return _read(tracer, Constant(type(value)), type(value), name)
     if source is not None:
         return result if is_method and not is_own else _read(tracer, source, value, name)
     return tracer.lift(result) if isinstance(result, TensorBase) and not isinstance(result, Variable) else result
+
+
+# What the class gives back as its instances do.
+_KEPT_IN_CLASSES = (FunctionType, staticmethod, classmethod)
 
 
 def _guard_absent(tracer: Tracer, value: Any, name: str) -> None:

@@ -20,15 +20,14 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
-from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import (
     access,
     builtin_functions,
+    cached_functions,
     changed_lists,
     classes,
     conversion,
     items,
-    keys,
     libraries,
     making,
     native,
@@ -40,6 +39,7 @@ from d2s.operators import (
 )
 from d2s.operators.converted import is_converted
 from d2s.operators.guards import function_guards, global_names, is_empty, is_layer, lookup, stores_outside
+from d2s.operators.purity import EFFECTS_IN_BUILTINS
 from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer, current_tracer
 from d2s.static.variable import ObjectVariable
@@ -82,7 +82,7 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     if inline is not None:
         return inline(func, tracer, args, kwargs)
     if isinstance(func, functools._lru_cache_wrapper):
-        return _call_cached(tracer, func, args, kwargs)
+        return cached_functions.call_cached(tracer, func, args, kwargs)
     own = access.special(tracer, func, "__call__")
     if own is not None:
         return call(own, *args, **kwargs)
@@ -196,7 +196,7 @@ def _stands_alone(func: FunctionType) -> bool:
     fixed = (ModuleType, type, BuiltinFunctionType, type(dataclasses.MISSING))
     if not all(isinstance(thing, fixed) for thing in held):
         return False
-    return names.isdisjoint(libraries.EFFECTS_IN_BUILTINS) and not stores_outside(func.__code__)
+    return names.isdisjoint(EFFECTS_IN_BUILTINS) and not stores_outside(func.__code__)
 
 
 def _equal_dataclasses(tracer: Tracer, left: Any, right: Any) -> Any:
@@ -272,25 +272,3 @@ def _pick(tracer: Tracer, picker: Any, thing: Any) -> Any:
             functools.reduce(lambda held, name: access.attr(tracer, held, name), path.split("."), thing)
             for path in given]
     return found[0] if len(found) == 1 else tuple(found)
-
-
-def _call_cached(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A function behind `lru_cache`: computed anew in each run, which must make no difference."""
-    keys.key(tracer, (*args, *kwargs.values()))
-    before = tracer.effects
-    result = call(func.__wrapped__, *args, **kwargs)
-    if tracer.effects != before or not _is_shareable(result):
-        what = "has effects, which happen" if tracer.effects != before else f"gives a {type(result).__name__}, made"
-        raise UnsupportedSyntaxError(
-            f"{getattr(func, '__name__', 'a function')} is cached and {what} on its first call only", user_location(),
-            "Call it outside the static function, or keep it eager with @d2s.jit.not_to_static.",
-            kind="U13",
-        )
-    return result
-
-
-def _is_shareable(result: Any) -> bool:
-    """True if it makes no difference whether a function gives the same object again or an equal one."""
-    if type(result) is tuple:
-        return all(map(_is_shareable, result))
-    return isinstance(result, TensorBase | ObjectVariable) or native.is_plain(result)

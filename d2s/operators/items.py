@@ -211,6 +211,8 @@ def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
         return target
     if tracer.is_outer(target) or special(tracer, target, f"__{name[1:].rstrip('_')}__") is not None:
         return native.binary(tracer, name[1:], target, value)
+    if isinstance(target, np.ndarray | np.generic):
+        return tracer.late_arrays.call(function, (target, tracer.snapshot(value)), {})
     return function(target, tracer.snapshot(value))
 
 

@@ -102,9 +102,18 @@ class LateArrays:
         return isinstance(thing, np.ndarray) and not self._tracer.is_outer(thing)
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A pure function of NumPy on what is known: the run calls it if it gives an array and all are made there."""
-        result = function(*args, **kwargs)
-        if not self.are_all_late or not _is_of_numbers(result) or not isinstance(result, np.ndarray):
+        """A pure function of NumPy on what is known: the run calls it if it gives an array and all are made there.
+
+        The run calls it, too, where it divides by zero or the like: NumPy is set to warn then, or to raise.
+        """
+        try:
+            with np.errstate(all="raise"):
+                result, is_told = function(*args, **kwargs), False
+        except FloatingPointError:
+            self.need()
+            with np.errstate(all="ignore"):
+                result, is_told = function(*args, **kwargs), True
+        if not is_told and not (self.are_all_late and _is_of_numbers(result) and isinstance(result, np.ndarray)):
             return result
         later = self._tracer.python_call(function, args, kwargs, effect=True)
         self._samples[later.value] = result

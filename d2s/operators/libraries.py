@@ -26,6 +26,7 @@ from d2s.operators import coroutines, places, policy
 from d2s.operators.equality import is_plain
 from d2s.operators.older_arrays import holds_older, holds_older_content, know
 from d2s.operators.open_items import is_open
+from d2s.operators.purity import ACT_IN_NUMPY, EFFECTS_IN_BUILTINS, EFFECTS_IN_PURE, PURE, computes_only
 from d2s.operators.surroundings import note_decimals, refuse_looking_around
 from d2s.operators.tracer import Tracer
 from d2s.static.runtime import check_contents, contents_of
@@ -49,28 +50,6 @@ _GIVE_NOTHING = frozenset({
     "intersection_update", "symmetric_difference_update",
 })
 
-# Packages whose functions compute only from their arguments.
-PURE = frozenset({
-    "abc", "bisect", "builtins", "collections", "copy", "cmath", "dataclasses", "decimal", "enum", "fractions",
-    "functools", "heapq", "inspect", "itertools", "json", "math", "numbers", "numpy", "operator", "re", "statistics",
-    "string", "textwrap", "types", "typing", "_collections_abc", "_functools", "_operator", "_bisect", "_heapq",
-    "_collections", "_struct", "struct", "copyreg", "contextlib", "pathlib", "posixpath", "weakref", "datetime",
-})
-EFFECTS_IN_BUILTINS = frozenset({"print", "open", "input", "exec", "eval", "breakpoint", "setattr", "delattr"})
-# What asks for the time, the file system or the process.
-_EFFECTS_IN_PURE = frozenset({
-    "now", "utcnow", "today", "exists", "is_file", "is_dir", "read_text", "read_bytes", "write_text", "write_bytes",
-    "iterdir", "glob", "stat", "resolve", "absolute", "cwd", "home", "mkdir", "unlink", "stack", "currentframe",
-    "load", "dump", "fromtimestamp",
-})
-
-# Functions of NumPy that read and write files, write to an array, or look at its settings.
-_ACT_IN_NUMPY = frozenset({
-    "geterr", "seterr", "geterrcall", "seterrcall", "getbufsize", "setbufsize", "get_printoptions", "set_printoptions",
-    "array2string", "array_repr", "array_str",
-    "save", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt", "fromfile", "memmap", "copyto", "put",
-    "place", "putmask", "fill_diagonal", "put_along_axis",
-})
 # Methods of arrays that write to them.
 _WRITE_TO_ARRAYS = frozenset({"fill", "put", "sort", "partition", "resize", "itemset", "setfield"})
 
@@ -116,13 +95,13 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
         return func()
     if module == "decimal":
         note_decimals(tracer)
-    if (module == "builtins" and name in EFFECTS_IN_BUILTINS) or name in _EFFECTS_IN_PURE:
+    if (module == "builtins" and name in EFFECTS_IN_BUILTINS) or name in EFFECTS_IN_PURE:
         return call_unknown(tracer, func, args, kwargs)
     if module == "numpy" and "random" in func.__module__:
         # Each call makes a generator anew, or goes on with that of NumPy.
         return made_later(tracer, func, args, kwargs) if isinstance(func, type) else call_unknown(
             tracer, func, args, kwargs)
-    if module == "numpy" and name in _ACT_IN_NUMPY:
+    if module == "numpy" and name in ACT_IN_NUMPY:
         if tracer.late_arrays.is_fresh(args):
             tracer.late_arrays.need()
         return call_unknown(tracer, func, args, kwargs)
@@ -227,10 +206,11 @@ def _call_bound_builtin(
     if module == "decimal":
         note_decimals(tracer)
     if module in PURE and not (module == "numpy" and "random" in type(owner).__module__):
-        if holds_objects(args) or (outer and not is_plain(owner)) or name in _EFFECTS_IN_PURE or (
+        if holds_objects(args) or (outer and not is_plain(owner)) or name in EFFECTS_IN_PURE or (
                 module == "numpy" and holds_older_content(tracer, [*args, *kwargs.values()])):
             return run_later(tracer, func, args, kwargs)
-        return func(*map(_if_known, seen(tracer, args)), **seen_named(tracer, kwargs))
+        args, kwargs = tuple(map(_if_known, seen(tracer, args))), seen_named(tracer, kwargs)
+        return tracer.late_arrays.call(func, args, kwargs) if module == "numpy" else func(*args, **kwargs)
     return call_unknown(tracer, func, args, kwargs)
 
 
@@ -381,12 +361,12 @@ def call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwar
         return coroutines.run(args[0])
     if module == "pdb" and func.__name__ == "set_trace":
         return places.stop_in_debugger(tracer, **kwargs)
-    if module in PURE and func.__name__ not in _EFFECTS_IN_PURE:
+    if computes_only(func):
         if holds_objects(args) or holds_objects(kwargs):
             return run_later(tracer, func, args, kwargs)
         if module == "numpy" and (holds_symbols(args) or holds_symbols(kwargs)):
             return run_later(tracer, func, args, kwargs)
-        if module == "numpy" and ("random" in func.__module__ or func.__name__ in _ACT_IN_NUMPY):
+        if module == "numpy" and ("random" in func.__module__ or func.__name__ in ACT_IN_NUMPY):
             return call_unknown(tracer, func, args, kwargs)
         return _call_with_older(tracer, func, args, kwargs)
     if getattr(func, "__wrapped__", None) is not None and not policy.is_stdlib(module):

@@ -11,6 +11,7 @@ from typing import Any
 from d2s.operators import access, libraries, policy
 from d2s.operators.guards import lookup
 from d2s.operators.late_call import late_call
+from d2s.operators.purity import PURE
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
 
@@ -70,8 +71,8 @@ def make(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _made_by_library(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     module = policy.module_of(cls)
-    if module in libraries.PURE or issubclass(cls, BaseException) or not _is_of_library(cls, module):
-        if module in libraries.PURE:
+    if module in PURE or issubclass(cls, BaseException) or not _is_of_library(cls, module):
+        if module in PURE:
             return libraries.call_builtin(tracer, cls, args, kwargs)
         return cls(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
     # Each call makes another, which may be changed.

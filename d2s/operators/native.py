@@ -71,7 +71,13 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     if name == "ne" and _inverts(left) and _user_method(tracer, left, "__eq__") is not None:
         same = binary(tracer, "eq", left, right)
         return tracer.python_call(operator.not_, (same,), kind=bool) if isinstance(same, ObjectVariable) else not same
-    return getattr(operator, name)(tracer.snapshot_deeply(left), tracer.snapshot_deeply(right))
+    operands = tracer.snapshot_deeply(left), tracer.snapshot_deeply(right)
+    if isinstance(left, _OF_NUMPY) or isinstance(right, _OF_NUMPY):
+        return tracer.late_arrays.call(getattr(operator, name), operands, {})
+    return getattr(operator, name)(*operands)
+
+
+_OF_NUMPY = (np.ndarray, np.generic)
 
 
 def _inverts(thing: Any) -> bool:

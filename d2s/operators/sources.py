@@ -160,6 +160,25 @@ class Item(Source):
         return f"{self.base}[{self.key!r}]"
 
 
+@dataclass(frozen=True, eq=False)
+class Called(Source):
+    """What a function gives that keeps its results: the call is the path.  Arguments are known by identity or value."""
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def expression(self, names: GuardNames) -> str:
+        return f"{names.of(self.function)}(*{names.of(self.args)}, **{names.of(self.kwargs)})"
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        return ("called", id(self.function), id(self.args), id(self.kwargs))
+
+    def __str__(self) -> str:
+        return f"what {getattr(self.function, '__name__', 'a function')}() gives"
+
+
 class GuardNames:
     """Names for the objects that a generated guard refers to."""
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from d2s.core.interpreter import called_in_mode
 from d2s.static.program import Block, Operator, Value, walk_operators
 
@@ -130,7 +132,8 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
     function, args, kwargs = operator.attrs["call"]
     parts = [w.expression(arg) for arg in args]
     sign = _SIGNS.get(function) if isinstance(function, BuiltinFunctionType) else None
-    if sign is not None and len(parts) == 2 and not operator.effect:
+    told = any(map(_may_be_of_numpy, args))
+    if sign is not None and len(parts) == 2 and not operator.effect and not told:
         w.assign(operator, f"{parts[0]} {sign} {parts[1]}")
         return
     parts += [f"{name}={w.expression(value)}" for name, value in kwargs.items()]
@@ -145,10 +148,20 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
     elif "grad_mode" in operator.attrs:
         in_mode = w.bind(called_in_mode, "called_in_mode")
         w.assign(operator, f"outside({in_mode}, {', '.join([str(operator.attrs['grad_mode']), called, *parts])})")
-    elif operator.effect and not _is_own(function):
+    elif (operator.effect or told) and not _is_own(function):
         w.assign(operator, f"outside({', '.join([called, *parts])})")
     else:
         w.assign(operator, f"{called}({', '.join(parts)})")
+
+
+def _may_be_of_numpy(arg: Any) -> bool:
+    """True for what NumPy may compute with: it warns, or raises, as the user has set it to."""
+    if isinstance(arg, Value):
+        return not arg.is_tensor and arg.kind not in _OF_PYTHON
+    return isinstance(arg, np.generic | np.ndarray)
+
+
+_OF_PYTHON = (int, float, bool, complex, str, bytes, tuple, list, dict, type(None))
 
 
 def _may_ask(w: FunctionWriter, operator: Operator) -> bool:
