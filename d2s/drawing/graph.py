@@ -71,7 +71,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Edge:
-    """From one node to another, or to a group as a whole; both by key.  Kinds: "value", "hook", "next"."""
+    """From one node to another, or to a group as a whole; both by key.  Kinds: those of `theme.EDGES`."""
 
     source: str
     target: str

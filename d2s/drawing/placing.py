@@ -10,6 +10,8 @@ from dataclasses import dataclass
 GAP_X = 22.0
 GAP_Y = 30.0
 SWEEPS = 12
+# By so much a box has to be shorter than the tallest of its layer for edges to run on straight below it.
+_SHORTER = 24.0
 
 Point = tuple[float, float]
 
@@ -75,7 +77,14 @@ def place(
     width = max((item.x + item.width / 2 for item in everything), default=0.0)
     halves = [max(item.height for item in layer) / 2 for layer in layers]
     first = {link.number: layer_of[link.source] + 1 for link in links}
-    return width, height, {number: _points(chain, halves[first[number] :]) for number, chain in bends.items()}
+    found = {number: _points(chain, halves[first[number] :]) for number, chain in bends.items()}
+    for link in links:
+        source, half = items[link.source], halves[layer_of[link.source]]
+        bottom = source.y - source.height / 2 + 2 * half
+        if bottom - (source.y + source.height / 2) > _SHORTER:
+            # Past its taller neighbours before it turns.
+            found[link.number].insert(0, (source.x + link.leaves, bottom))
+    return width, height, found
 
 
 def _points(chain: list[Item], halves: list[float]) -> list[Point]:

@@ -87,8 +87,7 @@ class SideBySide:
         """A ``<table>`` with its own style, to stand in a page."""
         body = "\n".join(map(_html_row, self.rows))
         key = "".join(
-            f'<span><i style="background:{theme.MARKS[mark][0]};border-color:{theme.MARKS[mark][1]}"></i>'
-            f"{escape(_MEANINGS[mark])}</span>"
+            f'<span><i class="{theme.class_of(mark)}"></i>{escape(_MEANINGS[mark])}</span>'
             for mark in self._marks()
         )
         return (
@@ -129,7 +128,7 @@ _STYLE = f"""
   font: 12px/1.55 {theme.MONOSPACE}; }}
 .d2s-code th {{ text-align: left; padding: 6px 10px; border-bottom: 1px solid #dfe3e9; background: #f6f7f9;
   color: #475569; }}
-.d2s-code table {{ table-layout: fixed; width: 100%; }}
+.d2s-code table {{ table-layout: fixed; width: 100%; min-width: 620px; }}
 .d2s-code td {{ padding: 0 10px; white-space: pre-wrap; overflow-wrap: anywhere; text-align: left;
   vertical-align: top; }}
 .d2s-code col.n {{ width: 56px; }}
@@ -141,7 +140,7 @@ _STYLE = f"""
 .d2s-code span {{ display: inline-block; margin: 0 12px 4px 0; font-size: 12px; }}
 .d2s-code i {{ display: inline-block; width: 11px; height: 11px; margin-right: 5px; border: 1px solid;
   border-radius: 3px; vertical-align: -1px; }}
-"""
+{theme.style_of_marks()}"""
 
 
 _COLUMNS = '<col class="n"/><col/><col class="n"/><col/>'
@@ -154,10 +153,9 @@ def _html_row(row: Row) -> str:
     for number, text, mark, is_noted in (
         (row.left_number, row.left, row.left_mark, on_left), (row.right_number, row.right, row.right_mark, not on_left),
     ):
-        background, accent, _ = theme.MARKS[mark if number is not None else "same"]
-        edge = f"border-left-color:{accent};" if mark != "same" and number is not None else ""
+        shown = theme.class_of(mark if number is not None else "same")
         cells.append(
-            f'<td class="n" style="{edge}background:{background}">{"" if number is None else number}</td>'
-            f'<td style="background:{background}">{escape(text)}{note if is_noted else ""}</td>'
+            f'<td class="n {shown}">{"" if number is None else number}</td>'
+            f'<td class="{shown}">{escape(text)}{note if is_noted else ""}</td>'
         )
     return f'<tr data-mark="{escape(row.left_mark)}/{escape(row.right_mark)}">{"".join(cells)}</tr>'

@@ -29,7 +29,8 @@ def svg_of(graph: Graph) -> str:
         f"font-family={quoteattr(theme.MONOSPACE)}>",
         f"<title>{escape(graph.title)}</title>",
         _arrows(),
-        f'<rect width="100%" height="100%" fill="#ffffff"/><g transform="translate({MARGIN:.0f} {MARGIN:.0f})">',
+        '<rect class="d2s-ground" width="100%" height="100%" fill="#ffffff"/>'
+        f'<g transform="translate({MARGIN:.0f} {MARGIN:.0f})">',
         *(_frame(group, layout.boxes[group.key]) for group in graph.root.groups()),
         *(_line(edge, points) for edge, points in layout.paths),
         *(part for node in graph.root.nodes() for part in _box(node, layout.boxes[node.key])),
@@ -43,7 +44,7 @@ def _arrows() -> str:
     """Heads of arrows, one for each kind of edge."""
     heads = "".join(
         f'<marker id="d2s-{kind}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
-        f'<path d="M0 0.8 L8 4 L0 7.2 z" fill="{colour}"/></marker>'
+        f'<path class="d2s-head-{kind}" d="M0 0.8 L8 4 L0 7.2 z" fill="{colour}"/></marker>'
         for kind, (colour, _) in theme.EDGES.items()
     )
     return f"<defs>{heads}</defs>"
@@ -52,8 +53,8 @@ def _arrows() -> str:
 def _frame(group: Group, box: Box) -> str:
     fill, line, _ = theme.GROUPS[group.kind]
     return (
-        f'<rect x="{box.left:.1f}" y="{box.top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="8" '
-        f'fill="{fill}" stroke="{line}"/>'
+        f'<rect class="d2s-frame-{group.kind}" x="{box.left:.1f}" y="{box.top:.1f}" width="{box.width:.1f}" '
+        f'height="{box.height:.1f}" rx="8" fill="{fill}" stroke="{line}"/>'
     )
 
 
@@ -65,7 +66,9 @@ def _heading(group: Group, box: Box) -> str:
     rim, letters = (
         f'<text x="{box.left + 10:.1f}" y="{box.top + 16:.1f}" font-size="12" font-weight="600" {paint} '
         f'xml:space="preserve">{escape(group.title)}{place}</text>'
-        for paint in (f'fill="none" stroke="{fill}" stroke-width="4" stroke-linejoin="round"', f'fill="{text}"')
+        for paint in (
+            f'class="d2s-rim-{group.kind}" fill="none" stroke="{fill}" stroke-width="4" stroke-linejoin="round"',
+            f'class="d2s-title-{group.kind}" fill="{text}"')
     )
     return rim + letters
 
@@ -73,7 +76,7 @@ def _heading(group: Group, box: Box) -> str:
 def _box(node: Node, box: Box) -> Iterator[str]:
     fill, line, text = theme.NODES[node.kind]
     if node.kind == "exit":
-        yield (f'<g><title>{escape(node.full)}</title>'
+        yield (f'<g class="d2s-exit"><title>{escape(node.full)}</title>'
                f'<circle cx="{box.x:.1f}" cy="{box.y:.1f}" r="{box.width / 2:.1f}" fill="{fill}"/></g>')
         return
     radius = box.height / 2 if node.kind in ("port", "input", "parameter", "gradient") else 5
@@ -106,8 +109,8 @@ def _line(edge: Edge, points: list[Point]) -> str:
     colour, dashes = theme.EDGES[edge.kind]
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     return (
-        f'<path d="{_curve(points)}" fill="none" stroke="{colour}" stroke-width="1.3"{dashed} '
-        f'marker-end="url(#d2s-{edge.kind})"/>'
+        f'<path class="d2s-edge-{edge.kind}" d="{_curve(points)}" fill="none" stroke="{colour}" stroke-width="1.3"'
+        f'{dashed} marker-end="url(#d2s-{edge.kind})"/>'
     )
 
 

@@ -21,6 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from d2s.drawing.theme import dark_style
 from d2s.playground.running import run_request
 
 DEFAULT_SECONDS = 10.0
@@ -33,6 +34,8 @@ _FILES = {
     "page.js": ("page.js", "text/javascript; charset=utf-8"),
     "examples.js": ("examples.js", "text/javascript; charset=utf-8"),
 }
+# The colours of pictures and code on a dark page.
+_DARK = "dark.css"
 _HEADERS = {
     # Styles may stand in the page: pictures of Programs have theirs with them.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -85,6 +88,8 @@ class _Handler(BaseHTTPRequestHandler):
         name = self._path_behind_token()
         if name is None:
             return
+        if name == _DARK:
+            return self._answer(HTTPStatus.OK, "text/css; charset=utf-8", dark_style().encode())
         if name not in _FILES:
             return self._refuse(HTTPStatus.NOT_FOUND)
         file, kind = _FILES[name]

@@ -85,6 +85,8 @@ class _Scope:
         self.later: dict[Value, Callable[[], None]] = {}
         self.exits: dict[Value, str] = {}
         self.ports: set[Value] = set()
+        # The last node or group with an effect, if their order is shown.
+        self.last_effect: str | None = None
 
     def node(self, kind: str, title: str, lines: tuple[str, ...] = (), place: str = "", full: str = "") -> str:
         """Add a node to the group; its key."""
@@ -144,6 +146,7 @@ class _Drawer:
         self.numbers = itertools.count()
         self.graph = Graph(f"Program {program.name}", Group("root", program.name, "root"))
         self._edges: set[tuple[str, str, str]] = set()
+        self._is_backward = False
         self._unseen: dict[Value, Operator] = {}
         self._gradients: dict[str, str] = {}
         # Of the file that most operators come from only the line is shown.
@@ -174,6 +177,7 @@ class _Drawer:
         self.block(scope, self.program.block)
 
     def backward(self, backward: Program) -> None:
+        self._is_backward = True
         scope = _Scope(self, self.group(self.graph.root, f"backward of {self.program.name}", "backward"))
         for value in backward.inputs:
             self.input(scope, value, "gradient")
@@ -194,7 +198,7 @@ class _Drawer:
 
     def operator(self, scope: _Scope, operator: Operator) -> None:
         kind = operator.kind
-        if kind in _UNSEEN:
+        if kind in _UNSEEN or _is_look(operator):
             self._unseen.update(dict.fromkeys(operator.outputs, operator))
         elif kind in _SAME_VALUE:
             source = operator.inputs[-1]
@@ -226,6 +230,18 @@ class _Drawer:
                 self.edge(scope.resolve(value), key, "hook" if is_hooked else "value")
         for value in operator.outputs:
             scope.nodes[value] = key
+        if title != "function" and operator.kind != "return" and _kind_of(operator) != "op":
+            self.follows(scope, key)
+
+    def follows(self, scope: _Scope, key: str) -> None:
+        """A node or group has an effect: after the one before it."""
+        if self._is_backward:
+            # Its order is that of the gradients.
+            return
+        before = scope.last_effect
+        if before is not None and not any(edge.source == before and edge.target == key for edge in self.graph.edges):
+            self.edge(before, key, "order")
+        scope.last_effect = key
 
     def describe(self, operator: Operator) -> tuple[str, tuple[str, ...]]:
         """Title and small print of an operator."""
@@ -309,6 +325,8 @@ class _Drawer:
             self.branches(scope, around, operator)
         else:
             self.loop(scope, around, operator)
+        if any(node.kind in ("effect", "hook") and node.title != "function" for node in outer.nodes()):
+            self.follows(scope, outer.key)
 
     def branches(self, scope: _Scope, around: _Scope, operator: Operator) -> None:
         """The two branches of a `cond`, and what is one of theirs afterwards."""
@@ -377,6 +395,11 @@ class _Drawer:
                 self.edge(source, point)
                 source = point
             self.edge(source, key)
+
+
+def _is_look(operator: Operator) -> bool:
+    """True for what only looks whether something is as it was while the function was traced."""
+    return operator.kind == "python" and getattr(operator.attrs["call"][0], "only_looks", False)
 
 
 def _only_passes_on(operator: Operator) -> bool:

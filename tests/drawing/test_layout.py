@@ -88,6 +88,19 @@ def test_edges_of_one_group_run_downwards(graph: Graph) -> None:
             assert all(one[1] <= other[1] + 0.01 for one, other in itertools.pairwise(points))
 
 
+def test_an_edge_out_of_a_short_group_passes_beside_its_tall_neighbour() -> None:
+    short = Group("short", "short", members=[Node("a", "op", "a")])
+    tall = Group("tall", "tall", members=[Node(f"b{number}", "op", "a wide title of an op") for number in range(5)])
+    end = Node("end", "op", "end")
+    edges = [Edge(f"b{number}", f"b{number + 1}") for number in range(4)] + [Edge("a", "end"), Edge("b4", "end")]
+    layout = arrange(Graph("", Group("root", "", "root", members=[short, tall, end]), edges))
+    (points,) = [points for edge, points in layout.paths if edge.source == "a"]
+    box = layout.boxes["tall"]
+    # Down to below the neighbour it runs straight.
+    assert [x for x, y in points if y <= box.bottom + 0.01] == [points[0][0]] * (len(points) - 1)
+    assert points[-2][1] >= box.bottom - 0.01
+
+
 @given(graph=graphs())
 def test_all_forms_are_well_formed_and_name_every_node(graph: Graph) -> None:
     nodes = [node.key for node in graph.root.nodes()]

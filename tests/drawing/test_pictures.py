@@ -11,6 +11,8 @@ import pytest
 
 import d2s
 from d2s.drawing.graph import Group
+from d2s.drawing.layout import arrange
+from d2s.drawing.theme import dark_style
 from d2s.static.picture import picture_of
 from d2s.testing import assert_golden
 from d2s.testing.generated import load
@@ -91,6 +93,48 @@ def test_the_picture_in_the_documents_is_what_is_drawn() -> None:
     root = Path(__file__).parent.parent.parent
     picture = re.sub(r"generated_\d+", "program", static.main_program.picture().svg())
     assert_golden(picture, root / "docs" / "pictures" / "program.svg")
+
+
+def test_the_order_of_effects_is_shown() -> None:
+    net = d2s.nn.Linear(2, 1)
+    sgd = d2s.optimizer.SGD(0.1, parameters=net.parameters())
+
+    def step(x):
+        print("before")
+        loss = net(x).sum()
+        if loss > 0:
+            print("inside")
+        loss.backward()
+        sgd.step()
+        return loss
+
+    static = d2s.to_static(step)
+    static(d2s.ones([3, 2]))
+    graph = picture_of(static.main_program).graph
+    titles = {node.key: node.title for node in graph.root.nodes()} | {
+        group.key: group.title for group in graph.root.groups()}
+    order = [(titles[edge.source], titles[edge.target]) for edge in graph.edges if edge.kind == "order"]
+    assert order == [("print", "if"), ("if", "backward"), ("backward", "Optimizer.step")]
+    # Looks at what the trace has read are no effects of the user's; the text has them.
+    assert not any("check_unchanged" in title for title in titles.values())
+    assert "check_unchanged" in picture_of(static.main_program).text
+    # In the drawing each stands below the one before.
+    boxes = arrange(graph).boxes
+    for edge in graph.edges:
+        if edge.kind == "order":
+            assert boxes[edge.source].bottom < boxes[edge.target].top
+
+
+def test_dark_pages_have_a_colour_for_all_that_is_drawn() -> None:
+    page = traced().main_program.picture().html() + traced().side_by_side().html()
+    _, _, dark = page.partition("@media (prefers-color-scheme: dark)")
+    assert "#ffffff" in page
+    assert dark
+    used = set(re.findall(r'class="(?:d2s-node )?(d2s-[a-z-]+)"', page)) - {"d2s-graph", "d2s-legend", "d2s-code"}
+    used |= {name for found in re.findall(r'class="n (d2s-mark-[a-z-]+)"', page) for name in [found]}
+    assert {"d2s-op", "d2s-hook", "d2s-frame-program", "d2s-edge-value", "d2s-mark-hook-placed"} <= used
+    styled = set(re.findall(r"\.(d2s-[a-z-]+)", dark_style())) | {"d2s-mark-same", "d2s-order"}
+    assert used <= styled
 
 
 def test_backward_can_be_left_out() -> None:

@@ -66,7 +66,7 @@ def test_the_token_is_long_and_new_each_time(playground: Playground) -> None:
         assert other.token in other.address
 
 
-@pytest.mark.parametrize("name", ["", "page.css", "page.js", "examples.js"])
+@pytest.mark.parametrize("name", ["", "page.css", "dark.css", "page.js", "examples.js"])
 def test_files_of_the_page(playground: Playground, name: str) -> None:
     response = ask(playground, "GET", f"/{playground.token}/{name}")
     assert response.status == 200
@@ -74,7 +74,7 @@ def test_files_of_the_page(playground: Playground, name: str) -> None:
 
 
 def test_the_page_asks_for_nothing_from_elsewhere(playground: Playground) -> None:
-    for name in ("", "page.css", "page.js", "examples.js"):
+    for name in ("", "page.css", "dark.css", "page.js", "examples.js"):
         text = ask(playground, "GET", f"/{playground.token}/{name}").text
         assert re.findall(r"https?://|//\w+\.\w+|@import|url\(", text) == []
     policy = ask(playground, "GET", f"/{playground.token}/").headers["Content-Security-Policy"]
