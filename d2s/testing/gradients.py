@@ -26,6 +26,8 @@ from d2s.watching.hooks import HookCall, watched_hooks
 from d2s.watching.operators import Ran, watched
 
 Function = Callable[..., list[Tensor]]
+# Slopes on both sides that differ by more than this part of them are those of a kink.
+_KINK = 1e-2
 
 
 class WrongGradient(Failure):
@@ -55,13 +57,14 @@ class WrongGradient(Failure):
 
 @dataclass(frozen=True)
 class _Wrong:
-    """One element of a gradient that is wrong."""
+    """One element of a gradient that is wrong; at a kink, with the slopes below and above it."""
 
     order: int
     name: str
     index: tuple[int, ...]
     analytic: float
     numeric: float
+    kink: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -231,7 +234,7 @@ def _first_wrong(
             found = 0.0 if analytic is None else float(analytic.data[index])
             numeric = _difference(total, leaf, index, settings.eps)
             if not abs(found - numeric) <= settings.atol + settings.rtol * abs(numeric):
-                return _Wrong(depth, name, index, found, numeric)
+                return _Wrong(depth, name, index, found, numeric, _kink(total, leaf, index, settings.eps))
     if order == 1:
         return None
     return _first_wrong(
@@ -252,16 +255,34 @@ def _indices(shape: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
 
 def _difference(total: Callable[[], float], leaf: Tensor, index: tuple[int, ...], eps: float) -> float:
     """The slope of `total` in one element of `leaf`."""
-    values = leaf.data
-    sides = []
+    below, above = _values(total, leaf, index, (-eps, eps))
+    return (above - below) / (2 * eps)
+
+
+def _kink(
+    total: Callable[[], float], leaf: Tensor, index: tuple[int, ...], eps: float
+) -> tuple[float, float] | None:
+    """The slopes of `total` below and above one element of `leaf`, if they are not the same."""
+    below, here, above = _values(total, leaf, index, (-eps, 0.0, eps))
+    left, right = (here - below) / eps, (above - here) / eps
+    # Where there is a second derivative they differ by `eps` times that.
+    is_kink = abs(right - left) > _KINK * max(1.0, abs(left), abs(right))
+    return (left, right) if is_kink else None
+
+
+def _values(
+    total: Callable[[], float], leaf: Tensor, index: tuple[int, ...], steps: tuple[float, ...]
+) -> list[float]:
+    """What `total` gives when one element of `leaf` is moved by each of the steps."""
+    values, found = leaf.data, []
     try:
-        for step in (eps, -eps):
+        for step in steps:
             leaf.data = values.copy()
             leaf.data[index] += step
-            sides.append(total())
+            found.append(total())
     finally:
         leaf.data = values
-    return (sides[0] - sides[1]) / (2 * eps)
+    return found
 
 
 def _op_at_fault(original: Any, arguments: Arguments, order: int, settings: Settings) -> Ran | None:
@@ -313,12 +334,19 @@ def _error(original: Any, mode: str, wrong: _Wrong, fault: Ran | None, is_of_sta
     location = None if code is None else Location(code.co_filename, code.co_firstlineno)
     what, name, numbers = _numbers(wrong)
     lines = [f"the {what} with respect to {name} is wrong in {mode} mode", *numbers]
-    if fault is not None and fault.location is not None:
-        location = fault.location
-        lines += ["", f"the gradient rule of the op {fault.kind} is wrong; it is called at", location.excerpt()]
+    op = fault if fault is not None and fault.location is not None else None
+    if op is not None:
+        location = op.location
+    if wrong.kink is not None:
+        below, above = wrong.kink
+        whose = "The function is at" if op is None else f"It comes from the op {op.kind}, called at"
+        reason = (f"there is a kink: the slope is {below:.4g} below and {above:.4g} above, and no gradient is both; "
+                  f"move the inputs away from it. {whose}")
+    elif op is not None:
+        reason = f"the gradient rule of the op {op.kind} is wrong; it is called at"
+    elif is_of_static_mode:
+        reason = "in eager mode it is right: assert_same_in_both_modes names the operator; the function is at"
     else:
-        lines += ["", "in eager mode it is right: assert_same_in_both_modes names the operator; the function is at"
-                  if is_of_static_mode else
-                  "the gradient rules of all ops are right: look at detach(), PyLayer and kinks in"]
-        lines += [location.excerpt()] if location is not None else []
+        reason = "the gradient rules of all ops are right: look at detach(), PyLayer and kinks in"
+    lines += ["", reason, *([location.excerpt()] if location is not None else [])]
     return WrongGradient("\n".join(lines), wrong.order, None if fault is None else fault.kind, location)

@@ -149,3 +149,19 @@ def test_a_setting_by_which_nothing_is_compared_is_refused(setting: dict[str, An
 def test_a_result_without_gradients_is_refused(function: Any) -> None:
     with pytest.raises(d2s.DTypeError, match="in what the function returns, and there is none"):
         check_grads(function, x())
+
+
+def test_a_kink_is_told_from_a_wrong_rule() -> None:
+    x = d2s.to_tensor([1.0, 0.0])
+    with pytest.raises(WrongGradient, match=r"there is a kink: the slope is 0 below and -0.4161 above") as raised:
+        check_grads(d2s.nn.functional.relu, x)
+    assert raised.value.op == "relu"
+
+    def chosen(x):
+        return x * 2 if x[1] > 0 else x * 3
+
+    with pytest.raises(WrongGradient, match="there is a kink") as raised:
+        check_grads(chosen, x, order=1)
+    assert raised.value.op is None
+    assert raised.value.location is not None
+    assert raised.value.location.line == chosen.__code__.co_firstlineno
