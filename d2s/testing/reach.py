@@ -162,8 +162,10 @@ def parts_of(path: str, thing: Any) -> Iterator[tuple[str, Any]]:
         yield path, thing.__func__
     elif isinstance(getattr(thing, "__dict__", None), dict):
         yield from _attributes(path, thing.__dict__)
-    if is_users_class(type(thing)):
-        yield from ((f"{path}.{name}", getattr(thing, name)) for name in slots_of(type(thing)) if hasattr(thing, name))
+    for name, slot in slots_of(type(thing)):
+        value = read_slot(slot, thing)
+        if value is not inspect.Parameter.empty:
+            yield f"{path}.{name}", value
 
 
 def _attributes(path: str, attributes: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -192,11 +194,20 @@ def values_of_class(kind: type) -> dict[str, Any]:
             and not isinstance(value, _DESCRIPTORS) and not isinstance(value, StaticFunction)}
 
 
-def slots_of(kind: type) -> Iterator[str]:
+def slots_of(kind: type) -> Iterator[tuple[str, types.MemberDescriptorType]]:
     """The attributes that objects of a class of the user's have in slots."""
     for part in kind.__mro__:
         if is_users_class(part):
-            yield from (name for name, member in vars(part).items() if inspect.ismemberdescriptor(member))
+            yield from ((name, member) for name, member in vars(part).items()
+                        if isinstance(member, types.MemberDescriptorType))
+
+
+def read_slot(slot: types.MemberDescriptorType, thing: Any) -> Any:
+    """What an object has in a slot, whatever its class says of attributes; `inspect.Parameter.empty` for nothing."""
+    try:
+        return slot.__get__(thing)
+    except AttributeError:
+        return inspect.Parameter.empty
 
 
 def is_generator(thing: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import inspect
 import operator
 import random
 import types
@@ -17,7 +18,7 @@ from d2s.core.structure import STRUCTURE
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import Sharing
 from d2s.jit import StaticFunction
-from d2s.testing.reach import LAYER_PARTS, Reach, is_closed, slots_of, values_of_class
+from d2s.testing.reach import LAYER_PARTS, Reach, is_closed, read_slot, slots_of, values_of_class
 from d2s.testing.surroundings import SURROUNDINGS
 from d2s.testing.variables import bind_variable, is_users_class, is_users_file, read_variable, variables_of
 
@@ -83,11 +84,12 @@ class Snapshot:
 
         def restore() -> None:
             now = values_of_class(kind)
+            # Whatever the class of the class says of attributes.
             for name in now.keys() - values.keys():
-                delattr(kind, name)
+                type.__delattr__(kind, name)
             for name, value in values.items():
                 if name not in now or now[name] is not value:
-                    setattr(kind, name, value)
+                    type.__setattr__(kind, name, value)
 
         self._restores.append(restore)
 
@@ -98,18 +100,19 @@ class Snapshot:
             for name in LAYER_PARTS:
                 if isinstance(attributes.get(name), dict):
                     self._save_container(attributes[name])
-        for name in slots_of(type(thing)):
-            self._save_slot(thing, name)
+        for _, slot in slots_of(type(thing)):
+            self._save_slot(slot, thing)
 
-    def _save_slot(self, thing: Any, name: str) -> None:
-        had = hasattr(thing, name)
-        value = getattr(thing, name, None)
+    def _save_slot(self, slot: types.MemberDescriptorType, thing: Any) -> None:
+        value = read_slot(slot, thing)
 
         def restore() -> None:
-            if had:
-                setattr(thing, name, value)
-            elif hasattr(thing, name):
-                delattr(thing, name)
+            if read_slot(slot, thing) is value:
+                return
+            if value is inspect.Parameter.empty:
+                slot.__delete__(thing)
+            else:
+                slot.__set__(thing, value)
 
         self._restores.append(restore)
 
