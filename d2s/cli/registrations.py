@@ -22,19 +22,19 @@ _OF_LAYERS = ("register_forward_pre_hook", "register_forward_post_hook", "regist
 _OF_TENSORS = ("register_hook", "_register_backward_hook")
 _WHY_EAGER = "the function is kept eager: it registers when it runs"
 _WHY_LAYERS = "a hook of a Layer, which counts for the calls behind this line"
-_NONE = "no hook is registered in this function, in those that it calls by name, or on a Layer in its reach\n"
+_NONE = "no hook is registered in this function, in those that it may call, or on a Layer in its reach\n"
 
 
 def registrations(target: Any, main: FunctionType) -> str:
     """All registrations in reach of `target`, whose source is that of `main`, as text."""
-    parts = [_text(_rows(main, None), None)]
+    parts = [_text(_rows(main, None), main, None)]
     called = target
     while isinstance(called, functools.partial | StaticFunction):
         called = called.func if isinstance(called, functools.partial) else called.dygraph_function
     reach = Reach(called, {})
     for function in sorted(reach.functions(), key=lambda f: (f.__code__.co_filename, f.__code__.co_firstlineno)):
         if function.__code__ is not main.__code__ and function.__name__ != "__init__":
-            parts.append(_text(_rows(function, function), function))
+            parts.append(_text(_rows(function, function), function, function))
     parts.append(_layers(reach))
     return "\n".join(filter(None, parts)) or _NONE
 
@@ -61,8 +61,8 @@ def _named(tree: Any, names: tuple[str, ...], reason: str) -> Iterator[HookRepor
             yield HookReport(node.lineno, text_of(node.value), None, reason)
 
 
-def _text(reports: list[HookReport], helper: FunctionType | None) -> str:
-    """A table, under the name of the function if that is not the one that was asked for."""
+def _text(reports: list[HookReport], function: FunctionType, helper: FunctionType | None) -> str:
+    """A table under the name of the function."""
     if not reports:
         return ""
     rows = [
@@ -70,7 +70,7 @@ def _text(reports: list[HookReport], helper: FunctionType | None) -> str:
          report.reason]
         for report in reports
     ]
-    head = "" if helper is None else f"in {helper.__qualname__} ({_place(helper)}), which is reached from there:\n"
+    head = f"in {function.__qualname__} ({_place(function)}){'' if helper is None else ', which it may call'}:\n"
     warnings = "".join(
         f"warning: line {report.line}: {report.warning}\n" for report in reports
         if report.warning and not _is_given(report.target, helper))

@@ -250,8 +250,9 @@ def test_show(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_hooks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, text, _ = run("hooks model.py:step", capsys)
     assert status == 0
-    rows = [line.split() for line in text.splitlines()[2:]]
-    assert [row[:3] for row in rows] == [["7", "y", "stays"], ["9", "z", "stays"]]
+    head, _, _, *rows = text.splitlines()
+    assert re.fullmatch(r"in step \(.*model\.py:5\):", head)
+    assert [row.split()[:3] for row in rows] == [["7", "y", "stays"], ["9", "z", "stays"]]
     assert "no hook" in run("hooks model.py:scaled", capsys)[1]
 
 
@@ -273,6 +274,13 @@ def test_hooks_of_helpers_and_layers(folder: Path, capsys: pytest.CaptureFixture
     assert rows[3][-1].endswith(f"helpers.py:{sites['C']})")
     assert len(rows) == 4
     assert shown("through")[-1] == ["net.fc", *rows[3][1:]]
+    # Through a module and an object too, in whatever file.
+    (folder / "uses.py").write_text(
+        "import helpers as h\n\n\nclass User:\n    def run(self, x):\n        return h.helper(x)\n\n\n"
+        "user = User()\n\n\ndef f(x):\n    return user.run(x)\n", encoding="utf-8")
+    status, text, _ = run("hooks uses.py:f", capsys)
+    assert status == 0
+    assert re.search(rf"in helper \(.*helpers\.py:\d+\), which it may call:\n.*\n.*\n *{sites['A']}  y ", text)
 
 
 @pytest.mark.parametrize("suffix", ["svg", "html", "mmd", "dot", "txt"])
