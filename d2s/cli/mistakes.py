@@ -8,7 +8,7 @@ USAGE = 2  # options, files and names that are not there
 FAILED = 3  # the user's program raises (for `check`: in both modes alike), or cannot become a graph
 STOPPED = 130  # Ctrl-C
 
-_WRONG_USE = "wrong use: no such file, function, option or input"
+_WRONG_USE = "wrong use: no such file, function, option or input; or what was found cannot be written"
 _FAILS = "the program itself fails, ends the process, or cannot become a graph"
 # What the statuses from 0 to 3 mean; those that are not there never come.
 _MEANINGS: dict[str | None, dict[int, str]] = {
