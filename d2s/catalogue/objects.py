@@ -463,4 +463,41 @@ KINDS = (
             f(paddle.ones([1]))
         """,
     ),
+    syntax(
+        "U37",
+        "An object that is taken for an array or a number",
+        cause="Functions on tensors ask an object for what it is by `__array__`, `__float__`, `__len__` and "
+        "`__getitem__`.  They would do so while the function is traced, and see nothing of later changes.",
+        fix="Give a tensor, a NumPy array, or a number made of it by `float()`.",
+        example="""
+            class Reading:
+                scale = 2.0
+
+                def __float__(self):
+                    return self.scale
+
+            reading = Reading()
+
+            @paddle.jit.to_static
+            def f(x):
+                return x * paddle.full([1], reading)
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            class Reading:
+                scale = 2.0
+
+                def __float__(self):
+                    return self.scale
+
+            reading = Reading()
+
+            @paddle.jit.to_static
+            def f(x):
+                return x * paddle.full([1], float(reading))
+
+            f(paddle.ones([1]))
+        """,
+    ),
 )

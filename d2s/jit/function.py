@@ -35,6 +35,7 @@ from d2s.operators.equality import same_parts
 from d2s.operators.guards import ABSENT, GuardSet, lookup
 from d2s.operators.region import REFUSALS
 from d2s.operators.sizes import SizeNeeded
+from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.build_strategy import BuildStrategy
 from d2s.static.input_spec import InputSpec
@@ -235,6 +236,9 @@ class StaticFunction:
         """A call from traced code: the function becomes part of that trace."""
         from d2s.operators.calls import call
 
+        if self._instance is not None and tracer.source_of(self._instance) is None:
+            # It is as old as this.
+            tracer.remember(self._instance, Constant(self._instance))
         if self._place is not None:
             function = self._in_place()
             tracer.guard_class(self._instance, self._place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from d2s.core.interpreter import current_interpreter
 from d2s.core.spec import DType, as_dtype
 from d2s.errors import DTypeError
 from d2s.nn.initializer import Constant, Initializer, XavierUniform, global_initializer
@@ -27,6 +28,9 @@ def parameter_by(
         raise DTypeError(
             f"a parameter attribute must be ParamAttr, Initializer, str, bool or None, got {type(attr).__name__}"
         )
+    note = getattr(current_interpreter(), "note_setting", None)
+    if note is not None:
+        note(global_initializer, is_bias)
     default_initializer = global_initializer(is_bias) or default_initializer
     if default_initializer is None:
         default_initializer = Constant(0.0) if is_bias else XavierUniform()

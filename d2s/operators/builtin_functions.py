@@ -311,6 +311,10 @@ def _over_parts(
 
 
 def _divmod(tracer: Tracer, left: Any, right: Any) -> Any:
+    for side, other, name in ((left, right, "__divmod__"), (right, left, "__rdivmod__")):
+        method = special_methods.users(tracer, side, name)
+        if method is not None:
+            return late_call(method, other)
     if any(isinstance(part, ObjectVariable) or native.tells_other_things(tracer, part) for part in (left, right)):
         return native.binary(tracer, "floordiv", left, right), native.binary(tracer, "mod", left, right)
     return divmod(left, right)

@@ -14,7 +14,7 @@ from types import (
     ModuleType,
     WrapperDescriptorType,
 )
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,7 +27,9 @@ from d2s.operators import (
     changed_lists,
     classes,
     conversion,
+    given_objects,
     items,
+    layer_guards,
     libraries,
     making,
     native,
@@ -110,25 +112,30 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
     if classes.is_single_dispatch(func) and args:
         return call(classes.dispatched(tracer, func, args[0]), *args, **kwargs)
     if policy.is_convertible(func) or policy.wraps_users(func):
-        tracer.calls += 1
-        converted = conversion.converted_for_tracing(func)
-        if converted is None:
-            return _call_without_source(tracer, func, args, kwargs)
-        for guard in function_guards(func):
-            tracer.guards.add(guard)
-        tracer.check_still(("code", id(func)), getattr, (func, "__code__"), func.__code__, f"code of {func.__name__}")
-        args, kwargs = _with_defaults(tracer, func, args, kwargs)
-        return converted(*args, **kwargs)
+        return _call_converted(tracer, func, args, kwargs)
     if policy.acts_when_run(func):
         result = libraries.run_later(tracer, func, args, kwargs)
         tracer.tensors_may_change()
         return result
     if policy.is_own(func.__code__):
-        args = tuple(changed_lists.as_read(tracer, arg) for arg in args)
+        args = tuple(given_objects.as_operand(tracer, changed_lists.as_read(tracer, arg)) for arg in args)
+        kwargs = {name: given_objects.as_operand(tracer, arg) for name, arg in kwargs.items()}
         if open_functions.are_given(args, kwargs):
             return open_functions.call_own(tracer, func, args, kwargs)
         return older_arrays.given(tracer, func, libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs))
     return libraries.call_library(tracer, func, args, kwargs)
+
+
+def _call_converted(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tracer.calls += 1
+    converted = conversion.converted_for_tracing(func)
+    if converted is None:
+        return _call_without_source(tracer, func, args, kwargs)
+    for guard in function_guards(func):
+        tracer.guards.add(guard)
+    tracer.check_still(("code", id(func)), getattr, (func, "__code__"), func.__code__, f"code of {func.__name__}")
+    args, kwargs = _with_defaults(tracer, func, args, kwargs)
+    return converted(*args, **kwargs)
 
 
 def _with_defaults(
@@ -227,6 +234,8 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
     """A method of a class of d2s: Layers are looked into, other objects act when the Program runs."""
     owner: Any = func.__self__
     if is_layer(owner):
+        if func.__name__ == "forward" and layer_guards.calls_users_code(owner):
+            return _call_converted(tracer, cast("FunctionType", func.__func__), (owner, *args), kwargs)
         if func.__name__ != "forward":
             # It may look at anything in the tree.
             for layer in owner.sublayers(include_self=True):

@@ -7,14 +7,14 @@ compares that the tables are the same ones, and the settings that code of d2s re
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from types import CodeType, FunctionType
+from collections.abc import Iterable, Iterator
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators import policy
 from d2s.operators.equality import is_plain, same_thing
-from d2s.operators.guards import REGISTRIES, Guard, guard_for
+from d2s.operators.guards import REGISTRIES, Guard, guard_for, lookup
 from d2s.operators.sources import Attribute, Constant
 
 _TABLES = ("_sub_layers", "_forward_pre_hooks", "_forward_post_hooks")
@@ -32,7 +32,10 @@ def guards_of(layer: Any, whole: bool) -> Iterator[Guard]:
     template = " and ".join(f"{{v}}.{name} is {{k{i}}}" for i, name in enumerate(_TABLES))
     yield Guard(source, template, tuple(held[name] for name in _TABLES), "its tables", is_live=True)
     if whole:
-        names = names_read(type(layer))
+        methods = list(_methods(type(layer)))
+        for module, name, function in _functions_of_modules(methods):
+            yield Guard(Attribute(Constant(module), name), "{v} is {k0}", (function,), f"{name} of {module.__name__}")
+        names = {name for method in methods for name in _names_in(method.__code__)}
         for name, value in held.items():
             if name in names and name not in _TABLES and name not in REGISTRIES:
                 yield _setting(Attribute(source, name), value)
@@ -60,17 +63,34 @@ def frozen(value: Any) -> Any:
     return (dict, *map(frozen, value.items())) if isinstance(value, dict) else value
 
 
-def names_read(cls: type) -> frozenset[str]:
-    """The names that methods of d2s in `cls` read, and in its bases below the class of all Layers."""
-    found: set[str] = set()
+def _methods(cls: type) -> Iterator[FunctionType]:
+    """The methods of d2s in `cls`, and in its bases below the class of all Layers, that a call may come to."""
     for base in cls.__mro__:
         if "call_traced" in base.__dict__:
             break
         for name, member in base.__dict__.items():
             function = getattr(member, "fget", None) or getattr(member, "__func__", member)
             if isinstance(function, FunctionType) and policy.is_own(function.__code__) and name not in _APART:
-                found.update(_names_in(function.__code__))
-    return frozenset(found)
+                yield function
+
+
+def _functions_of_modules(methods: Iterable[FunctionType]) -> Iterator[tuple[ModuleType, str, FunctionType]]:
+    """What code of Layers calls by the names that users call it by, ``F.linear``: they may put another one there."""
+    for method in methods:
+        names = set(_names_in(method.__code__))
+        for module in map(method.__globals__.get, names):
+            if isinstance(module, ModuleType):
+                for name in sorted(names & vars(module).keys()):
+                    function = getattr(module, name)
+                    if isinstance(function, FunctionType):
+                        yield module, name, function
+
+
+def calls_users_code(layer: Any) -> bool:
+    """True if code of d2s in this Layer would call what the user has put in the place of something of d2s."""
+    called = [function for _, _, function in _functions_of_modules(_methods(type(layer)))]
+    below = [lookup(type(inner), "__call__") for inner in layer._sub_layers.values() if inner is not None]
+    return any(isinstance(function, FunctionType) and policy.is_convertible(function) for function in (*called, *below))
 
 
 def _names_in(code: CodeType) -> Iterator[str]:

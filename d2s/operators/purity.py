@@ -5,6 +5,8 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
+import numpy as np
+
 from d2s.operators import policy
 
 # Packages whose functions compute only from their arguments.
@@ -47,3 +49,16 @@ ACT_IN_NUMPY = frozenset({
     "save", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt", "fromfile", "memmap", "copyto", "put",
     "place", "putmask", "fill_diagonal", "put_along_axis",
 })
+
+
+def runs_no_code_of_user(func: Any) -> bool:
+    """True for functions of libraries that run no code of the user."""
+    module = policy.module_of(func)
+    return (policy.is_stdlib(module) or module in ("builtins", "numpy")) and func not in (eval, exec) and not (
+        isinstance(func, np.vectorize) or is_ufunc_of_user(func))
+
+
+def is_ufunc_of_user(func: Any) -> bool:
+    """True for what `numpy.frompyfunc` has made."""
+    return isinstance(func, np.ufunc) and getattr(np, func.__name__, None) is not func and any(
+        letter == "O" for types in func.types for letter in types.replace("->", "")) and len(func.types) == 1

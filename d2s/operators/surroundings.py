@@ -33,8 +33,12 @@ _LOOK_AROUND = frozenset({
 })
 
 
-def refuse_looking_around(func: Any, kwargs: dict[str, Any]) -> None:
+def refuse_looking_around(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Refuse functions that ask for frames, or for the exception that is being handled."""
+    if func in (eval, exec) and len(args) + len(kwargs) < 2:
+        raise UnsupportedSyntaxError(
+            f"what {func.__name__} runs may look at all names of this function, and is not traced", user_location(),
+            "Give it what it needs: eval(text, {'name': value}).", kind="U31")
     name, module = getattr(func, "__name__", ""), policy.module_of(func)
     logs_error = module == "logging" and (name == "exception" or kwargs.get("exc_info") is True)
     if (module, name) in _LOOK_AROUND or logs_error:

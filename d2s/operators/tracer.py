@@ -433,6 +433,7 @@ class Tracer(ContainerReader):
         from d2s.operators.calls import call
 
         self.remember(layer, Constant(layer))
+        self.guard_held(type(layer), "__call__")
         access.attr(self, layer, "forward")
         self.guard_layer(layer, policy.is_own(type(layer).forward.__code__))
         self.layer_hooks.before_call(layer)
@@ -465,6 +466,11 @@ class Tracer(ContainerReader):
             return False
         self.layer_hooks.remove(handle, table, number)
         return True
+
+    def note_setting(self, reader: Any, *args: Any) -> None:
+        """Note that the trace depends on what a function of d2s says of its settings."""
+        self.guards.add(Guard(
+            Constant(reader), "{v}(*{k0}) is {k1}", (args, reader(*args)), f"{reader.__name__}{args}"))
 
     def guard_layer(self, layer: Any, whole: bool) -> None:
         """Note what the trace depends on by using a Layer, or (`whole`) by running code of d2s on it."""

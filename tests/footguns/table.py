@@ -19,6 +19,7 @@ from tests.footguns import (  # noqa: F401
     past_attributes,
     reads,
     refusals,
+    replaced,
     settings,
     special_methods,
     subclassed_values,

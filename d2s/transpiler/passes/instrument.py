@@ -268,8 +268,9 @@ class _Instrument(Stores):
         name = node.func.id if isinstance(node.func, gast.Name) else None
         if name == "super" and not (node.args or node.keywords) and self.first_parameters[-1] is not None:
             node.args = [located(load(part), node) for part in ("__class__", self.first_parameters[-1])]
-        # Called through an operator, these would look at the operator's frame.
-        keeps_frame = reads_frame(node) or (name in ("globals", "super") and not node.args)
+        # Called through an operator, these would look at the operator's frame.  What `eval` runs is not traced.
+        keeps_frame = (reads_frame(node) and name not in ("eval", "exec")) or (
+            name in ("globals", "super") and not node.args)
         if not keeps_frame:
             node.func = self.visit(node.func)
         takes_all = name in _TAKE_ALL and len(node.args) == 1 and isinstance(node.args[0], gast.GeneratorExp)
