@@ -33,18 +33,51 @@ def static_function(kind: str, count: int) -> Any:
     value, line = READS[kind]
     box = SimpleNamespace(**{f"a{i}": value(i) for i in range(count)})
     body = [f"    {line.format(i=i)}\n" for i in range(count)]
-    text = ["def f(z):\n", *body, "    return z + 1\n"]
+    return d2s.jit.to_static(function_of(kind, count, "f(z)", body, {"box": box}))
+
+
+def function_of(kind: str, count: int, head: str, body: list[str], namespace: dict[str, Any]) -> Any:
+    """A function that is made of text."""
+    text = [f"def {head}:\n", *body, "    return z + 1\n"]
     file = f"<benchmark {kind} {count}>"
     linecache.cache[file] = (sum(map(len, text)), None, text, file)
-    namespace: dict[str, Any] = {"box": box}
     exec(compile("".join(text), file, "exec"), namespace)
-    return d2s.jit.to_static(namespace["f"])
+    return namespace[head.partition("(")[0]]
 
 
-def static_layers(count: int) -> Any:
-    """A static function that calls a tree of `count` Linear layers: one version number."""
-    net = d2s.nn.Sequential(*(d2s.nn.Linear(2, 2) for _ in range(count)))
+def static_layers(make: Callable[[], Any], count: int) -> Any:
+    """A static function that calls a tree of `count` layers."""
+    net = d2s.nn.Sequential(*(make() for _ in range(count)))
     return d2s.jit.to_static(lambda z: net(z))
+
+
+class Scaled(d2s.nn.Layer):
+    """A Layer of the user that reads one attribute of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = 1.5
+
+    def forward(self, z: Any) -> Any:
+        return z * self.scale
+
+
+# Trees of layers: with two parameters each, with nothing, with settings of d2s (six read), with one of the user.
+LAYERS: dict[str, Callable[[], Any]] = {
+    "Linear layers": lambda: d2s.nn.Linear(2, 2),
+    "ReLU layers": d2s.nn.ReLU,
+    "Dropout layers": lambda: d2s.nn.Dropout(0.0),
+    "layers of the user": Scaled,
+}
+
+
+def static_attributes(count: int) -> Any:
+    """A Layer of which `forward` reads `count` plain attributes."""
+    body = [f"    z = z * self.a{i}\n" for i in range(count)]
+    forward = function_of("attributes of a Layer", count, "forward(self, z)", body, {})
+    net = type("Net", (d2s.nn.Layer,), {"forward": forward})()
+    vars(net).update({f"a{i}": i + 0.5 for i in range(count)})
+    return d2s.jit.to_static(net.forward)
 
 
 def look_and_call(static: Any) -> tuple[Callable[[], Any], Callable[[], Any]]:
@@ -52,6 +85,8 @@ def look_and_call(static: Any) -> tuple[Callable[[], Any], Callable[[], Any]]:
     x = d2s.to_tensor([[1.0, 2.0]])
     static(x)
     program, args = static.concrete_program, {"z": x}
+    if static.class_instance is not None:
+        args["self"] = static.class_instance
     assert program.matches(args)
     program.traced.compiled.forward = lambda run, *objects: run
     return lambda: program.matches(args), lambda: static(x)
@@ -70,16 +105,18 @@ def row(name: str, make: Callable[[int], Any], counts: tuple[int, ...] = COUNTS)
         further = (times[-1] - times[-2]) / (counts[-1] - counts[-2]) * 1e3
         columns += " " * 9 * (len(COUNTS) - len(counts)) + "".join(f"{one:>9.2f}" for one in times)
         columns += f"{further:>13.0f}"
-    return f"{name:<18}{columns}"
+    return f"{name:<22}{columns}"
 
 
 def main() -> None:
     """Print the table."""
     counts = "".join(f"{count:>6} us" for count in COUNTS) + "  further, ns"
-    print(f"{'':<18}{'look':>{len(counts)}}{'whole call':>{len(counts)}}\n{'read':<18}{counts}{counts}")
+    print(f"{'':<22}{'look':>{len(counts)}}{'whole call':>{len(counts)}}\n{'read':<22}{counts}{counts}")
     for kind in READS:
         print(row(kind, lambda count, kind=kind: static_function(kind, count)))
-    print(row("Linear layers", static_layers, COUNTS[1:]))
+    print(row("attributes of a Layer", static_attributes))
+    for name, make in LAYERS.items():
+        print(row(name, lambda count, make=make: static_layers(make, count), COUNTS[1:]))
 
 
 if __name__ == "__main__":

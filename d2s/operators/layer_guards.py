@@ -17,7 +17,9 @@ from d2s.operators.equality import is_plain, same_thing
 from d2s.operators.guards import REGISTRIES, Guard, guard_for, lookup
 from d2s.operators.sources import Attribute, Constant
 
+# The first is that of the sublayers.
 _TABLES = ("_sub_layers", "_forward_pre_hooks", "_forward_post_hooks")
+_BELOW = frozenset({"_sub_layers", "children", "named_children", "sublayers", "named_sublayers", "modules"})
 # Not part of a call.
 _APART = frozenset({"__init__", "extra_repr", "__repr__"})
 
@@ -29,16 +31,17 @@ def guards_of(layer: Any, whole: bool) -> Iterator[Guard]:
     it holds; of its tensors, on their names: they are found by path.
     """
     source, held = Constant(layer), layer.__dict__
-    template = " and ".join(f"{{v}}.{name} is {{k{i}}}" for i, name in enumerate(_TABLES))
-    yield Guard(source, template, tuple(held[name] for name in _TABLES), "its tables", is_live=True)
-    if whole:
-        methods = list(_methods(type(layer)))
-        for module, name, function in _functions_of_modules(methods):
-            yield Guard(Attribute(Constant(module), name), "{v} is {k0}", (function,), f"{name} of {module.__name__}")
-        names = {name for method in methods for name in _names_in(method.__code__)}
-        for name, value in held.items():
-            if name in names and name not in _TABLES and name not in REGISTRIES:
-                yield _setting(Attribute(source, name), value)
+    methods = list(_methods(type(layer))) if whole else []
+    names = {name for method in methods for name in _names_in(method.__code__)}
+    # Layers of d2s that are no containers do not look whether they have sublayers.
+    is_leaf = whole and not held["_sub_layers"] and names.isdisjoint(_BELOW)
+    tables = _TABLES[is_leaf:]
+    template = " and ".join(f"{{v}}.{name} is {{k{i}}}" for i, name in enumerate(tables))
+    yield Guard(source, template, tuple(held[name] for name in tables), "its tables", is_live=True)
+    for module, name, function in _functions_of_modules(methods):
+        yield Guard(Attribute(Constant(module), name), "{v} is {k0}", (function,), f"{name} of {module.__name__}")
+    for name in sorted(names & held.keys() - {*_TABLES, *REGISTRIES}):
+        yield _setting(Attribute(source, name), held[name])
     state = layer_state(layer, whole)
     yield Guard(source, "{k1}({v}, {k2}, {k0})", (state, same_state, whole), "its layers and hooks")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 import pathlib
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,17 @@ ACT_IN_NUMPY = frozenset({
     "save", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt", "fromfile", "memmap", "copyto", "put",
     "place", "putmask", "fill_diagonal", "put_along_axis",
 })
+
+
+def names_nothing(text: Any) -> bool:
+    """True for the text of an expression that reads no names but its own: ``lambda v: v * 2``."""
+    if not isinstance(text, str):
+        return False
+    codes = [compile(text, "<string>", "eval")]
+    for code in codes:
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    read = {instruction.opname for code in codes for instruction in dis.get_instructions(code)}
+    return read.isdisjoint({"LOAD_NAME", "LOAD_GLOBAL"})
 
 
 def runs_no_code_of_user(func: Any) -> bool:
