@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import ClassVar
 
 from numpy.linalg import LinAlgError
@@ -324,6 +324,17 @@ def is_user_code(code: CodeType) -> bool:
     """True for code that is not part of the d2s package (generated code and contextlib count as d2s)."""
     name = code.co_filename
     return not name.startswith(_PACKAGE) and not name.startswith("<d2s ") and name != _CONTEXTLIB
+
+
+def chained(entries: list[TracebackType]) -> TracebackType | None:
+    """One traceback that shows the frames of `entries` in their order, outermost first."""
+    result: TracebackType | None = None
+    for entry in reversed(entries):
+        # Ctrl-C may come to a function that has not begun its first line.
+        line: int | None = entry.tb_lineno
+        line = entry.tb_frame.f_code.co_firstlineno if line is None else line
+        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, line)
+    return result
 
 
 def user_frame(frame: FrameType | None = None) -> FrameType | None:

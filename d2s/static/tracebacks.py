@@ -6,7 +6,7 @@ import ast
 import functools
 from types import CodeType, TracebackType
 
-from d2s.errors import GENERATED, Location
+from d2s.errors import GENERATED, Location, chained
 
 
 def with_user_lines(trace: TracebackType | None) -> TracebackType | None:
@@ -22,14 +22,6 @@ def with_user_lines(trace: TracebackType | None) -> TracebackType | None:
         entries.append(trace if place is None else _entry_at(place))
         trace = trace.tb_next
     return chained(entries)
-
-
-def chained(entries: list[TracebackType]) -> TracebackType | None:
-    """One traceback that shows the frames of `entries` in their order, outermost first."""
-    result: TracebackType | None = None
-    for entry in reversed(entries):
-        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return result
 
 
 class _Marker(Exception):

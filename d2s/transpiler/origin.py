@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from types import CodeType, TracebackType
 
+from d2s.errors import chained
+
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -39,10 +41,7 @@ def clean_traceback(trace: TracebackType | None, hidden: str | tuple[str, ...] =
             kept.append(trace)
             after_operator = False
         trace = trace.tb_next
-    result: TracebackType | None = None
-    for entry in reversed(kept):
-        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return result
+    return chained(kept)
 
 
 def is_part_of(inner: CodeType, outer: CodeType) -> bool:

@@ -305,3 +305,30 @@ def test_the_lines_that_run_while_tracing_are_those_of_eager_mode(k):
     eager, static = lines
     assert eager <= static
     assert static - eager <= {13}  # the other side of the branch on a tensor
+
+
+def test_an_interruption_before_the_first_line_of_a_function_comes_out() -> None:
+    """Python has no line for it then."""
+
+    def interrupted(gradient):
+        raise KeyboardInterrupt
+
+    interrupted.__code__ = interrupted.__code__.replace(co_linetable=b"")
+    x = d2s.to_tensor([1.0], stop_gradient=False)
+
+    @d2s.to_static
+    def f(x):
+        y = x * 2
+        y.register_hook(interrupted)
+        y.backward()
+        return y
+
+    for _ in range(2):
+        # pytest itself cannot show a frame without a line.
+        kind, names = None, []
+        try:
+            f(x)
+        except BaseException as error:
+            kind, names = type(error), [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
+        assert kind is KeyboardInterrupt
+        assert names[-1] == "interrupted"
