@@ -189,6 +189,7 @@ def _call_without_source(tracer: Tracer, func: FunctionType, args: tuple[Any, ..
         return making.fill_dataclass(tracer, dataclass, func, args, kwargs)
     if any(tracer.is_outer(arg) and not callable(arg) for arg in (*args, *kwargs.values())) or not _stands_alone(func):
         return libraries.call_unknown(tracer, func, args, kwargs)
+    args, kwargs = _with_defaults(tracer, func, args, kwargs)
     return func(*args, **kwargs)
 
 

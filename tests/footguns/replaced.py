@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -97,6 +98,17 @@ def objects_behind_static_functions(stage):
     stage(outer, x())
     Scale.method = None
     stage(outer, x())
+
+
+@footgun
+def defaults_of_a_named_tuple(stage):
+    class Scale(NamedTuple):
+        k: float = 2.0
+
+    function = stage.static(lambda z: z * Scale().k)
+    stage(function, x())
+    Scale.__new__.__defaults__ = (9.0,)
+    stage(function, x())
 
 
 @footgun
