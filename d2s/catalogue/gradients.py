@@ -294,6 +294,40 @@ KINDS = (
             paddle.nn.utils.clip_grad_norm_([x], 1.0, error_if_nonfinite=True)
         """,
     ),
+    gradient(
+        "G16",
+        "A hook writes to what backward may need",
+        cause="A hook has written in place, in a backward that is running, to one of several tensors of which the run "
+        "has chosen one by a branch or a turn. The backward that was compiled for all runs does not know which.",
+        fix="Write to it when backward has ended, or keep the function eager.",
+        example="""
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            low, high = paddle.ones([1]), paddle.full([1], 2.0)
+
+            @paddle.jit.to_static
+            def f(x, low, high):
+                scale = high if x > 0 else low
+                y = x * scale
+                y.register_hook(lambda g: low.add_(g) and None)
+                return y
+
+            f(x, low, high).backward()
+        """,
+        fixed="""
+            x = paddle.to_tensor([1.0], stop_gradient=False)
+            low, high, seen = paddle.ones([1]), paddle.full([1], 2.0), []
+
+            @paddle.jit.to_static
+            def f(x, low, high):
+                scale = high if x > 0 else low
+                y = x * scale
+                y.register_hook(lambda g: seen.append(g))
+                return y
+
+            f(x, low, high).backward()
+            low.add_(seen[0])
+        """,
+    ),
     hook(
         "H01",
         "A hook on a tensor that stops gradients",

@@ -175,6 +175,38 @@ KINDS = (
         """,
     ),
     execution(
+        "X12",
+        "A tensor that an untraced call has written to",
+        cause="A call that is not traced has written in place to a tensor. Tensors from outside are read again behind "
+        "it, but the static function goes on with one that it has made, with a view, or with one of several.",
+        fix="Let the call return what it computes, or convert it too.",
+        example="""
+            @paddle.jit.not_to_static
+            def shift(t):
+                t.add_(paddle.ones([1]))
+
+            @paddle.jit.to_static
+            def f(x):
+                y = 2 * x
+                shift(y)
+                return y * y
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            @paddle.jit.not_to_static
+            def shifted(t):
+                return t + 1
+
+            @paddle.jit.to_static
+            def f(x):
+                y = shifted(2 * x)
+                return y * y
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    execution(
         "X08",
         "Something of the run that is no number",
         cause="The result of an untraced call was combined with a tensor; when the Program ran it turned out to be "

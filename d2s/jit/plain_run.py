@@ -51,6 +51,10 @@ class Run:
                 become(tensor, np.asarray(data), None, 0, True)
             name(new, tensor)
 
+    def version(self, tensor: Tensor) -> tuple[Tensor, int]:
+        """A tensor of the caller with its version now."""
+        return tensor, tensor.version
+
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
         return data, Tensor(np.asarray(data), False)

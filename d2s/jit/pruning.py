@@ -28,6 +28,7 @@ def without_hooks(program: Program) -> None:
     program.writes = {
         operator: write if write.through in marks.needed else Write(write.value)
         for operator, write in program.writes.items() if operator in marks.needed}
+    program.versions = {value: version for value, version in program.versions.items() if value in marks.live}
 
 
 class _Marks:
@@ -74,6 +75,8 @@ class _Marks:
     def is_needed(self, operator: Operator) -> bool:
         if not self.live.isdisjoint(operator.outputs):
             return True
+        if operator.kind == "version":
+            return operator.inputs[1] in self.live
         if not operator.effect or operator.kind in LOCAL_EFFECTS:
             return False
         if operator.kind == "python":

@@ -45,6 +45,7 @@ class Reader:
         program = Program(_one_line(data["name"]), self._block(data["block"]))
         operators = list(program.all_operators())
         program.same_edge = {self._values[a]: self._values[b] for a, b in data["same_edge"]}
+        program.versions = {self._values[a]: self._values[b] for a, b in data["versions"]}
         for position, value, kept, through in data["writes"]:
             program.writes[operators[position]] = Write(
                 self._values[value], None if kept is None else self._values[kept],

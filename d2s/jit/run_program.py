@@ -55,8 +55,8 @@ class CallNode(InteriorNode):
     """
 
     __slots__ = (
-        "compiled", "failed_at", "given", "is_hooked_in_turns", "left", "made", "met", "reached", "saved", "tape",
-        "tensors", "turns", "versions", "walks", "written")
+        "compiled", "failed_at", "given", "is_hooked_in_turns", "left", "made", "met", "reached", "read_again", "saved",
+        "tape", "tensors", "turns", "versions", "walks", "written")
 
     may_unfold = True
 
@@ -87,6 +87,8 @@ class CallNode(InteriorNode):
         # During a backward that counts: contributions still to come, by edge.
         self.left: dict[int, int] | None = None
         self.versions = [tensor.version for tensor in tensors]
+        # Tensors of the caller that the run has read anew, or written to, with their versions then.
+        self.read_again: list[tuple[Tensor, int]] = []
         # Tensors of this run whose values backward reads, by number, if the caller holds them.
         self.made: dict[int, weakref.ref[Tensor]] = {}
         # Their numbers, if they have been written to.
@@ -200,6 +202,11 @@ class CallNode(InteriorNode):
             if self.tape is not None:
                 self.tape.note_write(index)
 
+    def version(self, tensor: Tensor) -> tuple[Tensor, int]:
+        """A tensor of the caller with its version now, which the run reads."""
+        self.read_again.append((tensor, tensor.version))
+        return self.read_again[-1]
+
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run: its gradient stays with it."""
         tensor = Tensor(np.asarray(data), False)
@@ -215,8 +222,8 @@ class CallNode(InteriorNode):
         return compute_of_all(op, things, attrs), [self._reference(thing) for thing in things]
 
     def _reference(self, tensor: Tensor) -> Any:
-        """What stands for a Tensor in what the run keeps: not itself, if it belongs to the run."""
-        return tensor._index if tensor._node is self else tensor
+        """What stands for a Tensor in what the run keeps: its number, if it belongs to the run, or what it is now."""
+        return tensor._index if tensor._node is self else (tensor, tensor.version, tensor.edge())
 
     # --- the run as a tape -------------------------------------------------------------------------------------
 
@@ -260,7 +267,8 @@ class CallNode(InteriorNode):
         if walk.asked is not None and (compiled.has_regions or self in walk.asked):
             return True
         tensors, versions = self.tensors, self.versions
-        return any(tensors[number].version != versions[number] for number in compiled.read_tensors)
+        return any(tensors[number].version != versions[number] for number in compiled.read_tensors) or any(
+            tensor.version != version for tensor, version in self.read_again)
 
     def hook_list(self, index: int) -> HookList:
         node, at = self._place(index)
@@ -391,6 +399,17 @@ class CallNode(InteriorNode):
         tensor = self.tensors[number]
         if tensor.version != self.versions[number]:
             modified_in_place(op, tuple(tensor.shape))
+
+    def check_chosen(self, numbers: Sequence[int], outputs: Sequence[int], op: str) -> None:
+        """Raise if one of several tensors has been written to, of which the run has read one."""
+        written = [self.tensors[number] for number in numbers if self.tensors[number].version != self.versions[number]]
+        written += [tensor for tensor, version in self.read_again if tensor.version != version]
+        if written or not self.written.isdisjoint(outputs):
+            raise GradientError(
+                f"a hook has written to one of several tensors of which the gradient of {op} may need one",
+                advice="Write to it when backward has ended, or keep the function eager.",
+                kind="G16",
+            )
 
     def check_output(self, number: int, op: str) -> None:
         """Raise if the caller has written to a tensor of this run that backward reads."""

@@ -26,6 +26,9 @@ class StepRun(CallNode):
     # The same for all of them, from the beginning.
     released = True
     tape = None
+    # Nobody has what a caller could write to, and what is read again is checked where it is read.
+    written: frozenset[int] = frozenset()  # type: ignore[assignment]
+    read_again = ()  # type: ignore[assignment]
 
     def __init__(self, compiled: Compiled, tensors: Sequence[Any], edges: list[Any]) -> None:
         # Written out: the smallest steps take no longer than a few calls.
@@ -51,6 +54,10 @@ class StepRun(CallNode):
 
     def note_write(self, tensor: Tensor, index: int) -> None:
         """Nothing reads its values any more."""
+
+    def version(self, tensor: Tensor) -> tuple[Tensor, int]:
+        """A tensor of the caller with its version now."""
+        return tensor, tensor.version
 
     def finish_leaf(self, number: int, grad: Any) -> None:
         """The gradient of a leaf is complete."""

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core.hooks import HookList
-from d2s.core.interpreter import TensorBase
 from d2s.core.spec import is_floating, spec_of
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.jit.path_nodes import PathNode, Place, Step, Storage, next_place
@@ -313,9 +312,12 @@ class _Path:
     def _replace(self, operator: Operator) -> None:
         """Other values with the same history: written without grad mode."""
         old, data = (self._place(value) for value in operator.inputs)
-        storage = Storage(old.storage.tensor, old.storage.version + 1) if old.storage.tensor is not None else None
         out = operator.outputs[0]
-        made = Place(data.spec, None if out.stop_gradient else old.edge, storage, self._kept.get(out))
+        storage, tensor = self._read_in_version(out)
+        if storage is None and old.storage.tensor is not None:
+            storage = Storage(old.storage.tensor, old.storage.version + 1)
+        edge = None if out.stop_gradient else old.edge
+        made = Place(data.spec, edge, storage, self._kept.get(out), None, tensor)
         if made._data is None:
             made._data, made._made_by = data._data, data._made_by
         self._places[out] = made
@@ -339,7 +341,22 @@ class _Path:
         out = operator.outputs[0]
         assert out.spec is not None
         edge = None if out.stop_gradient else self.call.edge_of(out)
-        self._places[out] = Place(out.spec, edge, None, self._kept.get(out))
+        storage, tensor = self._read_in_version(out)
+        self._places[out] = Place(out.spec, edge, storage, self._kept.get(out), None, tensor)
+
+    def _version(self, operator: Operator) -> None:
+        """A value of which the caller may have the Tensor."""
+        read, storage = self._kept.get(operator.outputs[0]), self._place(operator.inputs[1]).storage
+        if read is not None and storage.tensor is None:
+            storage.tensor, storage.version = read
+            for node, _, spec in storage.readers:
+                node.watched.append((*read, spec))
+
+    def _read_in_version(self, value: Value) -> tuple[Storage | None, Any]:
+        """The memory of a tensor of the caller that was read again, and that tensor."""
+        version = self.call.compiled.program.versions.get(value)
+        read = None if version is None else self._kept.get(version)
+        return (None, None) if read is None else (Storage(*read), read[0])
 
     def _take(self, operator: Operator) -> None:
         out, reference = operator.outputs
@@ -356,16 +373,18 @@ class _Path:
                 program.outputs[reference])
             if found is not None:
                 return found
-        if isinstance(reference, TensorBase):
+        if isinstance(reference, tuple):
+            held: Any
+            held, version, edge = reference
             for tensor, given in zip(self.call.tensors, self.call.compiled.tensors, strict=True):
-                if tensor is reference:
-                    return self._place(given)
-            held: Any = reference
-            edge = None if held.stop_gradient else held.graph_edge()
+                if tensor is held:
+                    place = self._place(given)
+                    if place.storage.version == version:
+                        return place
             if edge is not None and isinstance(edge[0], InteriorNode) and edge[0].sequence > self._sequence:
                 # Recorded in the middle of the run: what is computed of it comes after it.
                 self._sequence, self._since = edge[0].sequence, self._count
-            return Place(held.spec, edge, Storage(held, held.version), None, None, held)
+            return Place(held.spec, edge, Storage(held, version), None, None, held)
         assert value.spec is not None
         return Place(value.spec)
 
@@ -454,6 +473,7 @@ _FOLLOW: dict[str, Any] = {
     "stop_gradient": _Path._stop,
     "leaf": _Path._leaf,
     "reload": _Path._reload,
+    "version": _Path._version,
     "cond": _Path._cond,
     "while": _Path._while,
     "py_layer": _Path._py_layer,

@@ -33,6 +33,7 @@ class Writer:
             "name": program.name,
             "block": block,
             "same_edge": [[self._value(a), self._value(b)] for a, b in program.same_edge.items()],
+            "versions": [[self._value(a), self._value(b)] for a, b in program.versions.items()],
             "writes": [
                 [positions[operator], self._value(write.value),
                  None if write.kept is None else self._value(write.kept),

@@ -126,9 +126,9 @@ class Lowering:
     def _tensor(self, variable: Variable) -> Value:
         """The Tensor object of a Variable, which goes on sharing values with those that it is a view of."""
         tracer = self.tracer
-        tensor = tracer.materialise(tracer.bound(variable))
+        tensor = tracer.materialise(tracer.named(variable))
         for view, parent, how in views.leave(tracer, variable, self.is_last):
-            pair = tracer.materialise(tracer.bound(view)), tracer.materialise(tracer.bound(parent))
+            pair = tracer.materialise(tracer.named(view)), tracer.materialise(tracer.named(parent))
             known = self._shared.get(pair)
             if known is not None and tracer.in_scope(known):
                 tracer.recall(known)

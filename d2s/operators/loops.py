@@ -368,7 +368,7 @@ class _Loop:
         """Take note of places that the body changes and of forms that differ; True if anything is new."""
         new = False
         for key, (node, after) in outcome.changes.items():
-            if key not in self.before.nodes:
+            if key not in self.before.nodes or self._is_read_again(node, after):
                 continue
             for where, old, now in carried.differences(node, self.before.contents[key], after):
                 place = (key, where)
@@ -382,6 +382,10 @@ class _Loop:
                     self.places[place] = form
                     new = True
         return new
+
+    def _is_read_again(self, node: Any, after: Any) -> bool:
+        """True if a tensor from outside was only read anew in a turn: each turn, and what follows, does so again."""
+        return isinstance(node, Variable) and self.tracer.is_read_again(after)
 
     def _note_handed_on(self, place: Place, now: Any) -> bool:
         """Take note of tensors that a turn has not made itself; True if that is news."""

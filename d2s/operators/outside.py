@@ -13,6 +13,7 @@ from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.equality import holds_itself, is_plain
+from d2s.operators.foreign_writes import check_unwritten
 from d2s.operators.guards import (
     Guard,
     GuardSet,
@@ -28,7 +29,7 @@ from d2s.operators.risks import may_not_fit
 from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import OpenSizes, Place
 from d2s.operators.sources import Argument, Attribute, Cell, Constant, Global, Item, Source
-from d2s.static.program import Program, Value
+from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import ObjectVariable, Variable
 
 # Set for classes whose attributes can be set: those of a `class` statement.
@@ -120,6 +121,8 @@ class OutsideReader(PathRecorder):
         self._object_inputs: dict[int, Value] = {}
         self.canonical: dict[int, tuple[Any, Variable]] = {}
         self._read_at: dict[int, int] = {}
+        # The epoch in which values were made, where that is not the first.
+        self._made_at: dict[Value, int] = {}
         # What was made here and given to somebody outside, who sees later writes to it.
 
     @property
@@ -311,15 +314,41 @@ class OutsideReader(PathRecorder):
         return None
 
     def bound(self, variable: Variable) -> Value:
-        tensor = self.tensors.get(variable.value)
-        if tensor is not None and self._read_at.get(id(tensor), 0) < self.epoch:
-            self._read_again(variable, tensor)
+        if self.epoch:
+            tensor = self.tensors.get(variable.value)
+            if tensor is None or self.canonical[id(tensor)][1] is not variable:
+                self._check_unwritten(variable)
+            elif self._read_at.get(id(tensor), 0) < self.epoch:
+                self._read_again(variable, tensor)
         return super().bound(variable)
+
+    def named(self, variable: Variable) -> Value:
+        # Its Tensor shows what has been written to it.
+        return super().bound(variable)
+
+    def emit(
+        self, kind: str, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: dict[str, Any] | None = None,
+        op: Op | None = None, effect: bool = False, blocks: tuple[Block, ...] = (),
+    ) -> Operator:
+        found = super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
+        if self.epoch and not found.blocks:
+            self._made_at.update(dict.fromkeys(found.outputs, self.epoch))
+        return found
+
+    def _check_unwritten(self, variable: Variable) -> None:
+        """Behind calls that may have written to any tensor: have the run check that they have not written to this."""
+        value = variable.value
+        if self._made_at.get(value, 0) < self.epoch and (value, self.epoch) not in self._checked:
+            self._checked.add((value, self.epoch))
+            check_unwritten(self, variable)  # type: ignore[arg-type]
+
+    def tensor_object(self, value: Value) -> Value | None:
+        """The Tensor object of a value, if the run has made it already at this place."""
+        found = self._materialised.get(value)
+        return found if found is not None and self.in_scope(found) else None
 
     def _read_again(self, variable: Variable, tensor: Any) -> None:
         """Read the values of a tensor from outside anew: something may have written to it."""
-        if self.canonical[id(tensor)][1] is not variable:
-            return
         self._read_at[id(tensor)] = self.epoch
         old = variable.value
         fresh = self.new_value(old.name, old.spec, old.stop_gradient)
@@ -328,7 +357,18 @@ class OutsideReader(PathRecorder):
         self.program.same_edge[fresh] = self.captured[id(tensor)][1]
         self._materialised[fresh] = self.materialise(old)
         self.hook_points[fresh] = self.materialise(old)
+        self.note_version(fresh)
         self.rebind(variable, fresh)
+
+    def is_read_again(self, value: Value) -> bool:
+        """True for the values of a tensor from outside that something else may have written to."""
+        return value in self.tensors and value in self.definitions and self.definitions[value][0].kind == "reload"
+
+    def note_version(self, value: Value) -> None:
+        """Let the run note in which version a tensor from outside has these values."""
+        version = self.new_value(f"{value.name}@VERSION", None, kind=tuple)
+        tensor = self._materialised[value]
+        self.program.versions[value] = self.emit("version", (tensor, value), (version,)).outputs[0]
 
     def tensors_may_change(self) -> None:
         """Note that what was just recorded may write to tensors from outside."""

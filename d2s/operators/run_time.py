@@ -8,6 +8,7 @@ import numpy as np
 
 from d2s.errors import ExecutionError
 from d2s.operators.equality import same_thing
+from d2s.static.runtime import HookPoint
 
 
 class Expected:
@@ -31,6 +32,35 @@ def check_unchanged(reader: Any, place: tuple[Any, ...], expected: Any, name: st
 
 # It changes nothing, and its result says nothing.
 check_unchanged.only_looks = True  # type: ignore[attr-defined]
+
+
+def check_shown(point: Any, array: Any, name: str) -> None:
+    """Raise an error if a value, given by its hook point or its Tensor, is not what that Tensor shows any more."""
+    tensor = point.tensor if isinstance(point, HookPoint) else point
+    if tensor is None or tensor.data is array:
+        return
+    # Single elements become arrays anew each time.
+    if array.ndim or tensor.data.tobytes() != array.tobytes():
+        _written_over(name)
+
+
+def check_version_read(read: tuple[Any, int], name: str) -> None:
+    """Raise an error if a tensor from outside has been written to since it was read in this version."""
+    tensor, version = read
+    if tensor.version != version:
+        _written_over(name)
+
+
+# They change nothing, and their result says nothing.
+check_shown.only_looks = check_version_read.only_looks = True  # type: ignore[attr-defined]
+
+
+def _written_over(name: str) -> None:
+    raise ExecutionError(
+        f"{name} was written to by a call that is not traced, and the run goes on with what it was before",
+        advice="Let the call return what it computes, or keep the whole function eager with @d2s.jit.not_to_static.",
+        kind="X12",
+    )
 
 
 def checked_number(number: Any) -> Any:

@@ -135,7 +135,8 @@ def take_loop_state(tracer: Tracer, after: TraceState, writes: bool) -> None:
     """
     now = {id(variable): variable.value for _, variable in tracer.canonical.values()}
     for variable, value in after.canonical:
-        if writes and now.get(id(variable), value) is not value and value in after.tensors:
+        is_other = now.get(id(variable), value) is not value and value in after.tensors
+        if writes and is_other and not tracer.is_read_again(value):
             raise UnsupportedSyntaxError(
                 "a tensor from outside is written inside a loop whose turns are known only when the Program runs",
                 user_location(), "Write to a local clone in the loop, and to the tensor after it.",

@@ -222,6 +222,7 @@ class Tracer(ContainerReader):
         self.tensors[written] = tensor
         self.program.same_edge[written] = self.captured[id(tensor)][1]
         self._materialised[written] = self.hook_points[written] = self.materialise(old)
+        self.note_version(written)
         self.rebind(variable, written)
         if self._shares(tensor):
             # Other tensors from outside may show what was written.
@@ -293,6 +294,17 @@ class Tracer(ContainerReader):
     def symbol(self, tensor: Any) -> Variable:
         """The Variable for a tensor of either mode."""
         return tensor if isinstance(tensor, Variable) else self.lift(tensor)
+
+    def materialise(self, value: Value) -> Value:
+        tensor = super().materialise(value)
+        defined = self.definitions.get(value)
+        if (
+            value.stop_gradient and value not in self.tensors and value not in self.program.versions
+            and defined is not None and defined[1] is self.block
+        ):
+            # Whoever has it may write to it before its values are read by a gradient.
+            self.note_version(value)
+        return tensor
 
     def is_tensor_of_run(self, variable: Variable) -> bool:
         """True if the caller, or something that this run has made, has `variable` as a Tensor."""

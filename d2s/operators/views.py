@@ -214,7 +214,7 @@ def _materialise_sources(tracer: Tracer, variable: Variable) -> None:
         sources = [] if shared.view is None else [shared.view.parent]
         for source in (*sources, *_alive(shared.detached)):
             if is_here(tracer, source):
-                tracer.materialise(tracer.bound(source))
+                tracer.materialise(tracer.named(source))
         shared = sharing_of(sources[0]) if sources else None
 
 

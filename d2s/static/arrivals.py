@@ -50,7 +50,7 @@ def _either(w: _CountWriter, operator: Operator) -> None:
 
 
 _AS_THEY_ARE = frozenset(("cond", "reversed_turns", "is_present", "branch_of", "has_turns", "is_first_turn"))
-_CHECKS = frozenset(("modified_in_place", "check_input", "check_output"))
+_CHECKS = frozenset(("modified_in_place", "check_input", "check_version", "check_chosen", "check_output"))
 _WRITERS: dict[str, Callable[[_CountWriter, Operator], None]] = {
     "accumulate": _accumulated,
     "contributed": _contributed,

@@ -106,7 +106,8 @@ def append_backward(
     reads = builder.reads
     records = frozenset((*records_read(result), *reads.records_of_writes()))
     return BackwardPlan(
-        result, reached, saved_values(program, result, (*records, *builder.sized, *builder.leaves)), records,
+        result, reached, saved_values(
+            program, result, (*records, *builder.sized, *builder.leaves, *reads.versions_read())), records,
         reads.sharing_with_read(reads.tensors), frozenset(reads.sharing_with_read(builder.output_numbers)),
         tuple(sorted(conditional)), builder.certain, frozenset(builder.visited), reads.writes.are_certain,
         builder.knows_aliases)

@@ -170,6 +170,10 @@ class StaticInterpreter(HookPoints):
             self.note_chosen(value, (variable.value,))
         return value
 
+    def named(self, variable: Variable) -> Value:
+        """The same where its Tensor is wanted, not its values."""
+        return self.bound(variable)
+
     def object_value(self, symbol: ObjectVariable) -> Value:
         """The value of a symbolic object, checked as in `bound`."""
         value = symbol.value
@@ -432,7 +436,7 @@ class StaticInterpreter(HookPoints):
     def lower(self, tree: Any) -> Any:
         """A template of Values from which the Program makes `tree` when it runs."""
         if isinstance(tree, Variable):
-            return self.materialise(self.bound(tree))
+            return self.materialise(self.named(tree))
         if isinstance(tree, ObjectVariable):
             return self.object_value(tree)
         if isinstance(tree, tuple) and hasattr(tree, "_fields"):

@@ -20,7 +20,7 @@ from d2s.static.backward import BackwardPlan, append_backward
 from d2s.static.build_strategy import BuildStrategy
 from d2s.static.codegen import SOURCE, Source, backward_source, forward_source
 from d2s.static.dependencies import dependencies_of_outputs
-from d2s.static.keeping import needed_by_tape, records_of, saved_values, tensors_of_turns
+from d2s.static.keeping import forget_versions, needed_by_tape, records_of, saved_values, tensors_of_turns
 from d2s.static.passes import PassReport, optimized
 from d2s.static.passes.in_place import InPlacePlan, plan_in_place
 from d2s.static.program import Block, Operator, Program, Value
@@ -171,6 +171,7 @@ class Compiled:
             self._records = plan.records
             self.read_outputs, self.read_tensors = plan.outputs_read, plan.tensors_read
             self.is_exact = plan.knows_writes and plan.knows_aliases and not takes
+        forget_versions(program, self.saved)
         # What stays of a run that has been used up; None: nothing.
         self.skeletons = Skeletons(program.block, self.saved) if leaves_one(program) else None
         for check in FORWARD_CHECKS:
@@ -233,7 +234,7 @@ class Compiled:
         source = forward_source(
             "step", program.block, saved, whole.plan.records, self.program.outputs, self.tensors,
             self.hook_points, in_place)
-        checks = any(operator.kind == "check_input" for operator in whole.program.all_operators())
+        checks = any(operator.kind in ("check_input", "check_chosen") for operator in whole.program.all_operators())
         return StepFunction(load(source, self.program.name), source, whole.sees_no_hooks, checks)
 
     @functools.cached_property

@@ -7,7 +7,7 @@ from typing import Any
 
 from d2s.core.hooks import RemovableHandle
 from d2s.errors import DTypeError, ProgramError
-from d2s.static.program import Block, Operator, Program, Value
+from d2s.static.program import Block, Operator, Program, Value, rename_reads
 from d2s.static.variable import Variable
 
 
@@ -166,7 +166,9 @@ class HookPoints:
         initial = self.hook_point(loop.inputs[position])
         loop.inputs += (initial,)
         loop.outputs += (point,)
-        test.inputs += (self.new_value(f"{test.inputs[position].name}@HOOKS", None),)
+        tested = self.new_value(f"{test.inputs[position].name}@HOOKS", None)
+        rename_reads(test, {inner: tested})
+        test.inputs += (tested,)
         body.inputs += (inner,)
         # Its own point may be that of another carried value, which then comes after this one.
         place = len(body.outputs)

@@ -35,6 +35,21 @@ def saved_values(
     return saved
 
 
+def forget_versions(program: Program, saved: dict[Block, tuple[Value, ...]]) -> None:
+    """Take out of `program` what notes versions that neither it nor a backward looks at, and their notes."""
+    read = {value for values in saved.values() for value in values}
+    for operator in program.all_operators():
+        read.update(operator.reads())
+    unread = {value for value, version in program.versions.items() if version not in read}
+    if not unread:
+        return
+    for block in (program.block, *(block for operator in program.all_operators() for block in operator.blocks)):
+        block.operators[:] = [
+            operator for operator in block.operators if operator.kind != "version" or operator.inputs[1] not in unread]
+    for value in unread:
+        del program.versions[value]
+
+
 def records_read(backward: Program) -> Iterator[Value]:
     """Records of control flow that a backward Program reads."""
     for operator in backward.all_operators():
@@ -72,6 +87,7 @@ def records_of(program: Program) -> set[Value]:
 def needed_by_tape(program: Program) -> set[Value]:
     """All values that rules read, and the objects by which the tape of a run differs from that of another."""
     found: set[Value] = set()
+    found.update(program.versions.values())
     for operator in program.all_operators():
         if operator.op is not None:
             if not all(out.stop_gradient for out in operator.outputs):

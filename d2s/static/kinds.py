@@ -76,6 +76,7 @@ KINDS: dict[str, Kind] = {
     "rewrite": Kind("t.o", "o", "lets the Tensor object of a value, if somebody has it, be a version written in place: "
                     "the version, and where the hooks of both are", effect=True, attrs=("data_only",)),
     "reload": Kind("o", "t", "the values that a Tensor object has now", effect=True),
+    "version": Kind("ot", "o", "which version of a Tensor object has these values, with that object"),
     "taken": Kind("o", "to", "the values of a Tensor object that the run has in a container, and which one it is",
                  effect=True, attrs=("spec",)),
     "taken_all": Kind("o", "to", "what an op makes of all Tensor objects in a list, and which these are", effect=True,
@@ -113,6 +114,10 @@ KINDS: dict[str, Kind] = {
                               attrs=("op", "shape")),
     "check_input": Kind("", "", "refuses to go on if the caller has written to a tensor since the run read it",
                         effect=True, attrs=("number", "op")),
+    "check_version": Kind("o", "", "refuses to go on if a tensor is written to that has been read in this version",
+                          effect=True, attrs=("op",)),
+    "check_chosen": Kind("", "", "refuses to go on if a hook has written to one of several tensors: only the path "
+                         "tells which of them has been read", effect=True, attrs=("numbers", "outputs", "op")),
     "check_output": Kind("", "", "refuses to go on if the caller has written to a tensor of the run", effect=True,
                          attrs=("number", "op")),
 }

@@ -20,8 +20,8 @@ _LONGEST = 34
 # They compute nothing that the reader of a picture looks for: their output counts as their input.
 _SAME_VALUE = frozenset(("hook_point", "materialise", "check_bound", "constant", "reload", "replace"))
 _UNSEEN = frozenset(
-    ("check_input", "check_output", "contributed", "is_present", "has_turns", "is_first_turn", "branch_of",
-     "modified_in_place", "already_used"))
+    ("check_input", "check_version", "check_chosen", "check_output", "contributed", "is_present", "has_turns",
+     "is_first_turn", "branch_of", "modified_in_place", "already_used", "version"))
 _REGIONS = {"cond": ("then", "else"), "while": ("test", "body"), "reversed_turns": ("one turn",)}
 
 

@@ -147,6 +147,8 @@ class Program:
         What records into a Program that is built by hand; made on demand.
     same_edge : dict of Value to Value
         Later readings of an input: their gradients leave by the same edge.
+    versions : dict of Value to Value
+        For each of these readings what says of which version of the Tensor they are.
     writes : dict of Operator to Write
         Operators that made what came after a write in place: a gradient rule that reads what was there before is
         an error, as in eager mode.
@@ -157,6 +159,7 @@ class Program:
     backward: Program | None = None
     recorder: Any = None
     same_edge: dict[Value, Value] = field(default_factory=dict)
+    versions: dict[Value, Value] = field(default_factory=dict)
     writes: dict[Operator, Write] = field(default_factory=dict)
 
     @property

@@ -36,11 +36,16 @@ class RuleReads:
         self._needs = needs
         self.values: set[Value] = set()
         self.tensors = tensors
+        self.versions = program.versions
         self.writes = Writes(program, self._all())
         # Outputs by the root of their memory.
         self._outputs_sharing: dict[Value, list[int]] = {}
         for value, number in outputs.items():
             self._outputs_sharing.setdefault(self.writes.root(value), []).append(number)
+        # What may be written to from outside of the run, by what stands for its memory.
+        self._exposed: dict[Value, list[Value]] = {}
+        for value in (*tensors, *self._outputs_sharing, *self.versions):
+            self._exposed.setdefault(self.writes.memory(value), []).append(value)
 
     def flags(self, operator: Operator) -> tuple[tuple[bool, ...], bool]:
         """Of which inputs, and whether of its outputs, the rules of this op read the values."""
@@ -73,11 +78,21 @@ class RuleReads:
         return tuple(number for value, number in numbers.items() if self.writes.memory(value) in read)
 
     def records_of_writes(self) -> set[Value]:
-        """Records that say which writes to what the rules read have happened."""
-        if self.writes.are_certain:
+        """Records that say which writes to what the rules read have happened, or what has been read."""
+        if self.writes.are_certain and not any(map(self._others, self.values)):
             return set()
         regions = (operator for operator in self._program.all_operators() if operator.blocks)
         return {operator.record for operator in regions if operator.record is not None}
+
+    def versions_read(self) -> list[Value]:
+        """What says in which version tensors of the caller are of which the rules read something."""
+        read = set(map(self.writes.memory, self.values))
+        return [version for value, version in self.versions.items() if self.writes.memory(value) in read]
+
+    def _others(self, value: Value) -> list[Value]:
+        """What else may be written to from outside that control flow may have chosen to be `value`."""
+        root = self.writes.root(value)
+        return [other for other in self._exposed.get(self.writes.memory(value), ()) if other is not root]
 
     def check_unwritten(self, record: StaticInterpreter, operator: Operator) -> None:
         """Let the run raise, before any hook, if a rule reads a value that has been written over since."""
@@ -93,5 +108,17 @@ class RuleReads:
             if root in self.tensors:
                 attrs = {"number": self.tensors[root], "op": operator.kind}
                 record.emit("check_input", (), (), attrs, effect=True)
+            if root in self.versions:
+                record.emit("check_version", (self.versions[root],), (), {"op": operator.kind}, effect=True)
             for number in self._outputs_sharing.get(root, ()):
                 record.emit("check_output", (), (), {"number": number, "op": operator.kind}, effect=True)
+            self._check_chosen(record, operator, value)
+
+    def _check_chosen(self, record: StaticInterpreter, operator: Operator, value: Value) -> None:
+        """Let the run raise if a hook may have written over a value that control flow has chosen."""
+        others = self._others(value)
+        numbers = tuple(self.tensors[other] for other in others if other in self.tensors)
+        outputs = tuple(number for other in others for number in self._outputs_sharing.get(other, ()))
+        if others:
+            attrs = {"numbers": numbers, "outputs": outputs, "op": operator.kind}
+            record.emit("check_chosen", (), (), attrs, effect=True)

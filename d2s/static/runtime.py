@@ -159,6 +159,13 @@ def modified_in_place(op: str, shape: tuple[Any, ...]) -> None:
     )
 
 
+def check_version(read: tuple[Any, int], op: str) -> None:
+    """Raise if a tensor of the caller has been written to since it was read in this version."""
+    tensor, version = read
+    if tensor.version != version:
+        modified_in_place(op, tuple(tensor.shape))
+
+
 def py_func(
     function: Callable[..., Any], arrays: tuple[Any, ...], expected: tuple[tuple[str, TensorSpec, bool], ...]
 ) -> Any:
@@ -234,6 +241,7 @@ RUNTIME: dict[str, Any] = {
     "check_bound_object": check_bound_object,
     "check_nan": check_nan,
     "modified_in_place": modified_in_place,
+    "check_version": check_version,
     "outside": outside,
     "product_of_rows": product_of_rows,
     "py_func": py_func,

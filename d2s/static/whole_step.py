@@ -25,6 +25,7 @@ _REFUSED_BEFORE = frozenset({"leaf", "py_layer", "py_func"})
 _ALLOWED_AFTER = frozenset({
     "cond", "reversed_turns", "branch_of", "has_turns", "is_first_turn", "is_present", "zeros_like", "or_zeros",
     "add_present", "size", "accumulate", "arrived", "contributed", "call_hooks", "check_input",
+    "check_version", "check_chosen",
 })
 
 
@@ -96,12 +97,19 @@ def whole_step(program: Program, edges: Sequence[Value], plan: BackwardPlan) -> 
         f"{loss.name}@GRAD", loss.spec, constant=np.ones(loss.spec.shape, loss.spec.dtype),
         is_constant=True)
     inlined = _Inlined(program, edges, plan, seed, place)
+    if (inlined.seen or program.versions) and _reads_chosen(backward):
+        # Only the path tells which of several tensors must not have been written to.
+        return None
     rest = program.operators[place + 1 :]
     if not inlined.seen:
         rest = list(_checked_behind_hooks(rest))
     operators = [*program.operators[:place], *inlined.operators(), *rest]
     whole = Program(program.name, Block(program.inputs, operators, ()))
     return WholeStep(whole, plan, conditional)
+
+
+def _reads_chosen(backward: Program) -> bool:
+    return any(operator.kind == "check_chosen" for operator in backward.all_operators())
 
 
 class _Inlined:
@@ -171,7 +179,7 @@ class _Inlined:
             yield Operator("hooked", (given, point), (self.defined(operator.outputs[0]),), {}, effect=True,
                            location=_of_gradient(operator.location))
             self.seen = True
-        elif kind == "check_input":
+        elif kind in ("check_input", "check_chosen"):
             if self.seen:
                 yield Operator(kind, (), (), dict(attrs), effect=True, location=_of_gradient(operator.location))
         else:

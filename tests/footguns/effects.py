@@ -1044,3 +1044,20 @@ def backward_in_a_tensor_loop(stage):
         return z
 
     stage(stage.static(f), x(), d2s.to_tensor(2))
+
+
+@footgun
+def tensors_written_by_unknown_calls_in_tensor_loops(stage):
+    weight = stage.watch(constant())
+
+    @d2s.jit.not_to_static
+    def step():
+        weight.set_value(weight.numpy() + 1)
+
+    def f(z, n):
+        for _ in range(n):
+            step()
+            z = z * weight
+        return z
+
+    stage(stage.static(f), x(), d2s.to_tensor(2))

@@ -133,20 +133,3 @@ def recursion_that_ends_on_a_tensor(stage):
         return power(z, k)
 
     stage(stage.static(f), x(), d2s.to_tensor(2))
-
-
-@refused("what a call writes to tensors in each turn of a tensor loop would have to be carried by it")
-def tensors_written_by_unknown_calls_in_tensor_loops(stage):
-    weight = stage.watch(constant())
-
-    @d2s.jit.not_to_static
-    def step():
-        weight.set_value(weight.numpy() + 1)
-
-    def f(z, n):
-        for _ in range(n):
-            step()
-            z = z * weight
-        return z
-
-    stage(stage.static(f), x(), d2s.to_tensor(2))

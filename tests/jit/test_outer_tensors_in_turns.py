@@ -127,26 +127,25 @@ def test_behind_a_walk_they_are_read_again(convert):
 
 
 @pytest.mark.parametrize("calls_before", [False, True])
-def test_calls_that_may_write_to_them_are_refused(calls_before):
-    """Behind the first turn they may be others, also if they may have been others before."""
-    w = one()
+def test_what_calls_write_in_turns_is_read_again(calls_before):
+    def play(static):
+        w = one()
 
-    @d2s.jit.not_to_static
-    def bump():
-        w.add_(one())
+        @d2s.jit.not_to_static
+        def bump():
+            w.add_(one())
 
-    @d2s.to_static
-    def f(x, n):
-        if calls_before:
-            bump()
-        y = x * w
-        while n > 0:
-            y = y * w
-            bump()
-            n = n - 1
-        return y * w
+        @static
+        def f(x, n):
+            if calls_before:
+                bump()
+            y = x * w
+            while n > 0:
+                y = y * w
+                bump()
+                n = n - 1
+            return y * w
 
-    with pytest.raises(UnsupportedSyntaxError) as caught:
-        f(one(), d2s.to_tensor(3))
-    assert caught.value.kind == "U08"
-    assert w.tolist() == [1.0]
+        return [f(one(), d2s.to_tensor(count)).tolist() for count in (3, 0, 1)]
+
+    assert play(d2s.to_static) == play(lambda function: function)

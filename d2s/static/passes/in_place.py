@@ -30,6 +30,7 @@ HOOKED = frozenset({"hooked", "call_hooks"})
 # Built-in operators that read their inputs and hand them to nobody.
 _READERS = frozenset({
     "size", "item", "zeros_like", "is_present", "has_turns", "branch_of", "check_input", "check_output", "or_zeros",
+    "version", "check_version", "check_chosen",
 })
 
 

@@ -1,0 +1,93 @@
+"""Writes in place that code which is not traced may have made to tensors that the trace goes on reading.
+
+A tensor from outside is read again behind such code.  Of other values the run checks that they are still what their
+Tensor shows: a value whose Tensor that code can have, one that may be a tensor from outside, as a branch or a turn has
+chosen it, and views of these.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators.choices import views_of
+from d2s.operators.run_time import check_shown, check_version_read
+from d2s.static.program import Operator, Value
+from d2s.static.storage import shares_storage
+from d2s.static.variable import ObjectVariable, Variable
+
+if TYPE_CHECKING:
+    from d2s.operators.tracer import Tracer
+
+_SAME = frozenset(("check_bound", "constant", "stop_gradient"))
+_CHOSEN = ("cond", "while")
+
+
+def check_unwritten(tracer: Tracer, variable: Variable) -> None:
+    """Have the run check that the values of `variable` have not been written over."""
+    value = variable.value
+    root = _root_of(tracer, value)
+    _check_root(tracer, root, value)
+    for view in views_of(variable):
+        # It may be this view, which a branch or an earlier turn has made.
+        source = _root_of(tracer, view.value)
+        if source is not root and (source in tracer.tensors or tracer.may_have_left(source)):
+            outer = tracer.tensors.get(source)
+            if outer is not None:
+                # As it was when the run began, which is in scope everywhere.
+                source = source if tracer.in_scope(source) else tracer.captured[id(outer)][1]
+            elif not tracer.in_scope(source):
+                raise UnsupportedSyntaxError(
+                    "what may be a view that a branch or an earlier turn of a loop has made is used behind a call "
+                    "that is not traced, which may have written to the tensor", user_location(),
+                    "Take the view behind the call.", kind="U12",
+                )
+            _check_root(tracer, source, source)
+
+
+def _root_of(tracer: Tracer, value: Value) -> Value:
+    """The value that `value` is a view of, as far as this is known while tracing."""
+    while (defined := tracer.definitions.get(value)) is not None:
+        operator = defined[0]
+        if not (shares_storage(operator) or (operator.kind in _SAME and operator.inputs[0].is_tensor)):
+            break
+        source = tracer.definitions.get(operator.inputs[0])
+        if operator.kind == "check_bound" and (source is None or source[0].kind in _CHOSEN):
+            # Before this it may be unbound.
+            break
+        value = operator.inputs[0]
+    return value
+
+
+def _check_root(tracer: Tracer, root: Value, value: Value) -> None:
+    if root.is_constant:
+        return
+    version = _version_of(tracer, root)
+    defined = tracer.definitions.get(root)
+    name = root.name if defined is None or defined[0].op is None else f"the result of {defined[0].kind}"
+    if version is not None and tracer.in_scope(version):
+        tracer.python_call(check_version_read, (ObjectVariable(tracer, version), name), effect=True)
+    elif root in tracer.tensors or tracer.may_have_left(root):
+        known = tracer.tensor_object(root)
+        tensor = ObjectVariable(tracer, tracer.hook_point(root) if known is None else known)
+        array = ObjectVariable(tracer, tracer.array_of(root))
+        tracer.python_call(check_shown, (tensor, array, name), effect=True)
+
+
+def _version_of(tracer: Tracer, root: Value) -> Value | None:
+    """What says in which version a tensor from outside was read, if that is known."""
+    found = tracer.program.versions.get(root)
+    if found is None and root in tracer.tensors and root not in tracer.definitions:
+        # Noted at the top, so that it is in scope everywhere.
+        top, found = tracer.program.block, tracer.new_value(f"{root.name}@VERSION", None, kind=tuple)
+        tensor = tracer.hook_point(root)
+        place = next(i for i, operator in enumerate(top.operators) if tensor in operator.outputs) + 1
+        operator = Operator("version", (tensor, root), (found,))
+        top.operators.insert(place, operator)
+        tracer.definitions[found] = (operator, top)
+        tracer.program.versions[root] = found
+    return found
+
+
+
+__all__ = ["check_unwritten"]
