@@ -328,6 +328,33 @@ KINDS = (
             low.add_(seen[0])
         """,
     ),
+    gradient(
+        "G17",
+        "A write to a view of which nobody knows how it was taken",
+        cause="In a static function a branch or a turn of a loop has taken a view, or detached a tensor. The tensor that "
+        "the function gives shares its values, but which part it shows, only the run knew.",
+        fix="Write to a clone, or take the view outside of branches and loops.",
+        example="""
+            @paddle.jit.to_static
+            def last_row(x):
+                row = x[0]
+                for i in range(paddle.to_tensor(2)):
+                    row = x[i]
+                return row
+
+            last_row(paddle.ones([2, 2])).add_(paddle.ones([2]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def last_row(x):
+                row = x[0]
+                for i in range(paddle.to_tensor(2)):
+                    row = x[i]
+                return row
+
+            last_row(paddle.ones([2, 2])).clone().add_(paddle.ones([2]))
+        """,
+    ),
     hook(
         "H01",
         "A hook on a tensor that stops gradients",

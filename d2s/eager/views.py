@@ -65,14 +65,18 @@ class View:
 
 
 class Sharing:
-    """With whom a tensor shares values: it is a `view`, has `views`, and `peers` (itself among them)."""
+    """With whom a tensor shares values: it is a `view`, has `views`, and `peers` (itself among them).
 
-    __slots__ = ("peers", "view", "views")
+    How it shares with `others`, nobody knows any more: a turn or a branch of a static function has made a view.
+    """
+
+    __slots__ = ("others", "peers", "view", "views")
 
     def __init__(self, view: View | None = None) -> None:
         self.view = view
         self.views: list[weakref.ref[Tensor]] = []
         self.peers: list[weakref.ref[Tensor]] = []
+        self.others: list[weakref.ref[Tensor]] = []
 
 
 def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any) -> None:
@@ -132,6 +136,37 @@ def share(
                 detach(tensor, peer)
 
 
+def share_unknown(tensor: Tensor, other: Tensor) -> None:
+    """Note that `tensor` shares values with `other`, if it does, in a way that is not known: neither can be written."""
+    if _family_of(tensor) == _family_of(other) or not np.may_share_memory(tensor.data, other.data):
+        return
+    for one, two in ((tensor, other), (other, tensor)):
+        _append(_sharing(one).others, two)
+
+
+def _family_of(tensor: Tensor) -> int:
+    """A number that is the same for all tensors that are known to share values."""
+    while (shared := tensor._sharing) is not None and shared.view is not None:
+        tensor = shared.view.parent
+    return id(tensor) if shared is None or not shared.peers else id(shared.peers)
+
+
+def _check_known(tensor: Tensor) -> None:
+    """Refuse a write to `tensor`, which is no view, if it cannot reach all that share its values."""
+    shared = tensor._sharing
+    if shared is None:
+        return
+    if next(_alive(shared.others), None) is not None:
+        raise GradientError(
+            "a tensor is written in place that shares its values with a view, or is one, that a branch or a turn in a "
+            "static function has made: how, nobody knows any more",
+            advice="Write to a clone, or take the view outside of branches and loops.",
+            kind="G17",
+        )
+    for view in _alive(shared.views):
+        _check_known(view)
+
+
 def _join_view(tensor: Tensor, view: View) -> None:
     tensor._sharing = Sharing(view)
     _append(_sharing(view.parent).views, tensor)
@@ -169,6 +204,7 @@ def write(tensor: Tensor, value: Tensor) -> None:
     while (shared := tensor._sharing) is not None and shared.view is not None:
         value = shared.view.into_parent(value)
         tensor = shared.view.parent
+    _check_known(tensor)
     if tensor._node is None and not tensor.stop_gradient:
         raise LeafError(
             f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.", kind="L02"
@@ -191,6 +227,8 @@ def write_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
         while (shared := tensor._sharing) is not None and shared.view is not None:
             data = shared.view.into_parent(interpreter.wrap(data)).data
             tensor = shared.view.parent
+        for peer in _alive(shared.peers) if shared is not None and shared.peers else (tensor,):
+            _check_known(peer)
         if shared is None or not shared.peers:
             set_data(tensor, data)
         else:

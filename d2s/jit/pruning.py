@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from types import MethodType
 from typing import Any
 
-from d2s.eager.views import share
+from d2s.eager.views import share, share_unknown
 from d2s.operators import closures
 from d2s.static.program import Block, Operator, Program, Value, Write, values_in
 
 # Calls that only make objects: not needed if nobody reads the object.
 MAKERS: tuple[Callable[..., Any], ...] = (
     list, dict, set, bytearray, MethodType, closures._new_cell, closures._make_function, closures._make_partial,
-    closures._copy_of, object.__new__, share,
+    closures._copy_of, object.__new__, share, share_unknown,
 )
 # Kinds whose only effect is on what they give.
 LOCAL_EFFECTS = frozenset(("hook_point", "register_hook", "leaf", "check_bound"))

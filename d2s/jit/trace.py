@@ -220,6 +220,8 @@ def _end_of(code: CodeType) -> Location:
 
 def _compiled(tracer: Tracer) -> Traced:
     program = tracer.program
+    noted = {operator.outputs[0] for operator in program.all_operators() if operator.kind == "version"}
+    program.versions = {value: version for value, version in program.versions.items() if version in noted}
     inputs = [value for _, value in tracer.captured.values()]
     edges = [value for value in inputs if not value.stop_gradient]
     compiled = Compiled(program, inputs, edges, tracer.hook_points)

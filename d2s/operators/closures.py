@@ -28,7 +28,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import OP_TABLE
-from d2s.eager.views import share
+from d2s.eager.views import share, share_unknown
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import coroutines, views
 from d2s.operators.attempts import as_raised
@@ -137,6 +137,13 @@ class Lowering:
             else:
                 rest, attrs = self(how.rest), self(how.attrs)
                 self._shared[pair] = self._call(share, how.op, *pair, rest, attrs, how.index)
+        for other in views.unknown_relatives(tracer, variable, self.is_last):
+            pair = tensor, tracer.materialise(tracer.named(other))
+            known = self._shared.get(pair)
+            if known is not None and tracer.in_scope(known):
+                tracer.recall(known)
+            else:
+                self._shared[pair] = self._call(share_unknown, *pair)
         return tensor
 
     def _array(self, array: np.ndarray[Any, Any]) -> Value:

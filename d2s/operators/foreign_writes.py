@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators.choices import views_of
 from d2s.operators.run_time import check_shown, check_version_read
+from d2s.operators.views import chosen_relatives
 from d2s.static.program import Operator, Value
 from d2s.static.storage import shares_storage
 from d2s.static.variable import ObjectVariable, Variable
@@ -27,22 +27,25 @@ def check_unwritten(tracer: Tracer, variable: Variable) -> None:
     """Have the run check that the values of `variable` have not been written over."""
     value = variable.value
     root = _root_of(tracer, value)
-    _check_root(tracer, root, value)
-    for view in views_of(variable):
-        # It may be this view, which a branch or an earlier turn has made.
-        source = _root_of(tracer, view.value)
-        if source is not root and (source in tracer.tensors or tracer.may_have_left(source)):
-            outer = tracer.tensors.get(source)
-            if outer is not None:
-                # As it was when the run began, which is in scope everywhere.
-                source = source if tracer.in_scope(source) else tracer.captured[id(outer)][1]
-            elif not tracer.in_scope(source):
-                raise UnsupportedSyntaxError(
-                    "what may be a view that a branch or an earlier turn of a loop has made is used behind a call "
-                    "that is not traced, which may have written to the tensor", user_location(),
-                    "Take the view behind the call.", kind="U12",
-                )
-            _check_root(tracer, source, source)
+    _check_root(tracer, root, None)
+    checked = {root}
+    for other in chosen_relatives(variable):
+        # It may be a view of this, or detached from it, which a branch or an earlier turn has made.
+        source = _root_of(tracer, other.value)
+        if source in checked or not (source in tracer.tensors or tracer.may_have_left(source)):
+            continue
+        checked.add(source)
+        outer = tracer.tensors.get(source)
+        if outer is not None:
+            # As it was when the run began, which is in scope everywhere.
+            source = source if tracer.in_scope(source) else tracer.captured[id(outer)][1]
+        elif not tracer.in_scope(source):
+            raise UnsupportedSyntaxError(
+                "what may be a view that a branch or an earlier turn of a loop has made is used behind a call "
+                "that is not traced, which may have written to the tensor", user_location(),
+                "Take the view behind the call.", kind="U12",
+            )
+        _check_root(tracer, source, value)
 
 
 def _root_of(tracer: Tracer, value: Value) -> Value:
@@ -59,19 +62,22 @@ def _root_of(tracer: Tracer, value: Value) -> Value:
     return value
 
 
-def _check_root(tracer: Tracer, root: Value, value: Value) -> None:
+def _check_root(tracer: Tracer, root: Value, view: Value | None) -> None:
+    """Have the run check that `root` has not been written over; with `view`, only if that shows values of it."""
     if root.is_constant:
         return
     version = _version_of(tracer, root)
     defined = tracer.definitions.get(root)
     name = root.name if defined is None or defined[0].op is None else f"the result of {defined[0].kind}"
+    array = ObjectVariable(tracer, tracer.array_of(root))
+    shown = None if view is None else ObjectVariable(tracer, tracer.array_of(view))
     if version is not None and tracer.in_scope(version):
-        tracer.python_call(check_version_read, (ObjectVariable(tracer, version), name), effect=True)
+        tracer.python_call(
+            check_version_read, (ObjectVariable(tracer, version), array, shown, name), effect=True)
     elif root in tracer.tensors or tracer.may_have_left(root):
         known = tracer.tensor_object(root)
         tensor = ObjectVariable(tracer, tracer.hook_point(root) if known is None else known)
-        array = ObjectVariable(tracer, tracer.array_of(root))
-        tracer.python_call(check_shown, (tensor, array, name), effect=True)
+        tracer.python_call(check_shown, (tensor, array, shown, name), effect=True)
 
 
 def _version_of(tracer: Tracer, root: Value) -> Value | None:
@@ -87,7 +93,6 @@ def _version_of(tracer: Tracer, root: Value) -> Value | None:
         tracer.definitions[found] = (operator, top)
         tracer.program.versions[root] = found
     return found
-
 
 
 __all__ = ["check_unwritten"]

@@ -15,7 +15,7 @@ from d2s.core.interpreter import state
 from d2s.errors import Location, UnsupportedSyntaxError, user_location
 from d2s.operators import carried
 from d2s.operators.carried import Form, OpenForm, TensorForm, ValueOf, elements_in
-from d2s.operators.choices import note_carried
+from d2s.operators.choices import may_be, note_carried
 from d2s.operators.control_flow import Mark, and_, not_
 from d2s.operators.heap import Heap, part_of, write
 from d2s.operators.held import hold, learn_writes
@@ -393,6 +393,10 @@ class _Loop:
         before, news = len(known), False
         for variable in _tensors_in(now):
             source = self.made.get(id(variable))
+            for other in may_be(variable):
+                # A branch of the turn has chosen it.
+                if id(other) in self.before.nodes or self.tracer.is_outer(other.value):
+                    known[id(other)] = other
             if source is not None:
                 known[source] = None
             elif id(variable) in self.before.nodes:

@@ -34,25 +34,33 @@ def check_unchanged(reader: Any, place: tuple[Any, ...], expected: Any, name: st
 check_unchanged.only_looks = True  # type: ignore[attr-defined]
 
 
-def check_shown(point: Any, array: Any, name: str) -> None:
-    """Raise an error if a value, given by its hook point or its Tensor, is not what that Tensor shows any more."""
+def check_shown(point: Any, array: Any, view: Any, name: str) -> None:
+    """Raise an error if a value, given by its hook point or its Tensor, is not what that Tensor shows any more.
+
+    With a `view` only if that shows values of the array.
+    """
     tensor = point.tensor if isinstance(point, HookPoint) else point
-    if tensor is None or tensor.data is array:
+    if tensor is None or tensor.data is array or _is_apart(view, array):
         return
     # Single elements become arrays anew each time.
     if array.ndim or tensor.data.tobytes() != array.tobytes():
         _written_over(name)
 
 
-def check_version_read(read: tuple[Any, int], name: str) -> None:
-    """Raise an error if a tensor from outside has been written to since it was read in this version."""
+def check_version_read(read: tuple[Any, int], array: Any, view: Any, name: str) -> None:
+    """Raise an error if a tensor has been written to since it was read in this version, as `array`; `view` as above."""
     tensor, version = read
-    if tensor.version != version:
+    if tensor.version != version and not _is_apart(view, array):
         _written_over(name)
 
 
 # They change nothing, and their result says nothing.
 check_shown.only_looks = check_version_read.only_looks = True  # type: ignore[attr-defined]
+
+
+def _is_apart(view: Any, array: Any) -> bool:
+    """True if a view is certain not to show values of an array; single elements become arrays of their own."""
+    return view is not None and view.ndim > 0 and not np.may_share_memory(view, array)
 
 
 def _written_over(name: str) -> None:

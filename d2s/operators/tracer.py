@@ -297,10 +297,12 @@ class Tracer(ContainerReader):
 
     def materialise(self, value: Value) -> Value:
         tensor = super().materialise(value)
-        defined = self.definitions.get(value)
-        if (
-            value.stop_gradient and value not in self.tensors and value not in self.program.versions
-            and defined is not None and defined[1] is self.block
+        defined, version = self.definitions.get(value), self.program.versions.get(value)
+        if version is not None and version in self.definitions:
+            if self.in_scope(version):
+                self.recall(version)
+        elif (
+            value.stop_gradient and value not in self.tensors and defined is not None and defined[1] is self.block
         ):
             # Whoever has it may write to it before its values are read by a gradient.
             self.note_version(value)

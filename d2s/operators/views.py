@@ -183,10 +183,9 @@ def leave(tracer: Tracer, variable: Variable, is_last: bool) -> list[tuple[Varia
     if sharing_of(variable) is None:
         return []
     steps: list[tuple[Variable, Variable, View | None]] = []
-    if not is_last:
-        # A later write to one of them, which may be the only one that the trace knows then, reaches the other.
-        _materialise_sources(tracer, variable)
-    # Behind a relative that is a Tensor nothing is to be done: it was joined to the others when it became one.
+    # A later write to one of them, which may be the only one that the trace knows then, reaches the other.
+    new = set() if is_last else _materialise_sources(tracer, variable)
+    # Behind a relative that is a Tensor already nothing is to be done: it was joined to the others when it became one.
     reached: dict[int, tuple[Variable, Variable]] = {id(variable): (variable, variable)}
     joined = {id(variable)}
     queue = [variable]
@@ -195,8 +194,9 @@ def leave(tracer: Tracer, variable: Variable, is_last: bool) -> list[tuple[Varia
             if id(relative) in reached or not is_here(tracer, relative):
                 continue
             reached[id(relative)] = relative, member
-            if not tracer.is_tensor_of_run(relative):
+            if id(relative) in new or not tracer.is_tensor_of_run(relative):
                 queue.append(relative)
+            if not tracer.is_tensor_of_run(relative):
                 continue
             found = relative
             while id(found) not in joined:
@@ -207,15 +207,40 @@ def leave(tracer: Tracer, variable: Variable, is_last: bool) -> list[tuple[Varia
     return sorted(steps, key=lambda step: step[2] is None)
 
 
-def _materialise_sources(tracer: Tracer, variable: Variable) -> None:
-    """Let what `variable` is a view of, or detached from, become Tensors too."""
+def unknown_relatives(tracer: Tracer, variable: Variable, is_last: bool) -> list[Variable]:
+    """With whom `variable`, which becomes a Tensor, may share values as only the run knows; arguments as in `leave`.
+
+    It may be a view or a detached tensor that a branch or an earlier turn has made.
+    """
+    found: dict[int, Variable] = {}
+    own = _root_of(variable)
+    for other in chosen_relatives(variable):
+        root = _root_of(other)
+        if root is not own and is_here(tracer, root):
+            found[id(root)] = root
+    return [root for root in found.values() if not is_last or tracer.is_tensor_of_run(root)]
+
+
+def chosen_relatives(variable: Variable) -> list[Variable]:
+    """What `variable` may share values with, other than by being the same tensor, as control flow has chosen it."""
+    is_shared = sharing_of(variable) is not None
+    found = [other for other in may_be(variable) if is_shared or sharing_of(other) is not None]
+    return [*found, *views_of(variable)]
+
+
+def _materialise_sources(tracer: Tracer, variable: Variable) -> set[int]:
+    """Let what `variable` is a view of, or detached from, become Tensors too; by identity, which have become some."""
+    new: set[int] = set()
     shared = sharing_of(variable)
     while shared is not None:
         sources = [] if shared.view is None else [shared.view.parent]
         for source in (*sources, *_alive(shared.detached)):
             if is_here(tracer, source):
+                if not tracer.is_tensor_of_run(source):
+                    new.add(id(source))
                 tracer.materialise(tracer.named(source))
         shared = sharing_of(sources[0]) if sources else None
+    return new
 
 
 def _step(variable: Variable, parent: Variable) -> tuple[Variable, Variable, View | None] | None:

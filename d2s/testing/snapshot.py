@@ -147,6 +147,7 @@ class Snapshot:
             self._save_slots(tensor._sharing, ("view",))
             self._save_container(tensor._sharing.views)
             self._save_container(tensor._sharing.peers)
+            self._save_container(tensor._sharing.others)
 
     def _save_slots(self, thing: Any, names: tuple[str, ...]) -> None:
         values = [(name, getattr(thing, name)) for name in names]
