@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.run_time import check_shown, check_version_read
-from d2s.operators.views import chosen_relatives
+from d2s.operators.views import chosen_relatives, is_here, root_of
 from d2s.static.program import Operator, Value
 from d2s.static.storage import shares_storage
 from d2s.static.variable import ObjectVariable, Variable
@@ -23,15 +23,20 @@ _SAME = frozenset(("check_bound", "constant", "stop_gradient"))
 _CHOSEN = ("cond", "while")
 
 
-def check_unwritten(tracer: Tracer, variable: Variable) -> None:
-    """Have the run check that the values of `variable` have not been written over."""
+def check_unwritten(tracer: Tracer, variable: Variable, itself: bool = True) -> None:
+    """Have the run check that the values of `variable` have not been written over.
+
+    Not `itself`: only that those have not with which it shares them.
+    """
     value = variable.value
     root = _root_of(tracer, value)
-    _check_root(tracer, root, None)
+    if itself or root is not value:
+        _check_root(tracer, root, None)
     checked = {root}
     for other in chosen_relatives(variable):
         # It may be a view of this, or detached from it, which a branch or an earlier turn has made.
-        source = _root_of(tracer, other.value)
+        tensor = root_of(other)
+        source = _root_of(tracer, (tensor if is_here(tracer, tensor) else other).value)
         if source in checked or not (source in tracer.tensors or tracer.may_have_left(source)):
             continue
         checked.add(source)
@@ -82,8 +87,10 @@ def _check_root(tracer: Tracer, root: Value, view: Value | None) -> None:
 
 def _version_of(tracer: Tracer, root: Value) -> Value | None:
     """What says in which version a tensor from outside was read, if that is known."""
+    if root not in tracer.tensors:
+        return None
     found = tracer.program.versions.get(root)
-    if found is None and root in tracer.tensors and root not in tracer.definitions:
+    if found is None and root not in tracer.definitions:
         # Noted at the top, so that it is in scope everywhere.
         top, found = tracer.program.block, tracer.new_value(f"{root.name}@VERSION", None, kind=tuple)
         tensor = tracer.hook_point(root)

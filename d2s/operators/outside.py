@@ -323,7 +323,9 @@ class OutsideReader(PathRecorder):
         return super().bound(variable)
 
     def named(self, variable: Variable) -> Value:
-        # Its Tensor shows what has been written to it.
+        if self.epoch and variable.value not in self.tensors and self.tensor_object(variable.value) is None:
+            # Once there is a Tensor, that shows what is written to it.
+            self._check_unwritten(variable, False)
         return super().bound(variable)
 
     def emit(
@@ -335,12 +337,13 @@ class OutsideReader(PathRecorder):
             self._made_at.update(dict.fromkeys(found.outputs, self.epoch))
         return found
 
-    def _check_unwritten(self, variable: Variable) -> None:
+    def _check_unwritten(self, variable: Variable, itself: bool = True) -> None:
         """Behind calls that may have written to any tensor: have the run check that they have not written to this."""
         value = variable.value
         if self._made_at.get(value, 0) < self.epoch and (value, self.epoch) not in self._checked:
-            self._checked.add((value, self.epoch))
-            check_unwritten(self, variable)  # type: ignore[arg-type]
+            if itself:
+                self._checked.add((value, self.epoch))
+            check_unwritten(self, variable, itself)  # type: ignore[arg-type]
 
     def tensor_object(self, value: Value) -> Value | None:
         """The Tensor object of a value, if the run has made it already at this place."""

@@ -213,9 +213,9 @@ def unknown_relatives(tracer: Tracer, variable: Variable, is_last: bool) -> list
     It may be a view or a detached tensor that a branch or an earlier turn has made.
     """
     found: dict[int, Variable] = {}
-    own = _root_of(variable)
+    own = root_of(variable)
     for other in chosen_relatives(variable):
-        root = _root_of(other)
+        root = root_of(other)
         if root is not own and is_here(tracer, root):
             found[id(root)] = root
     return [root for root in found.values() if not is_last or tracer.is_tensor_of_run(root)]
@@ -325,7 +325,7 @@ def _check_not_detached(tracer: Tracer, shared: Sharing | None) -> None:
         )
 
 
-def _root_of(variable: Variable) -> Variable:
+def root_of(variable: Variable) -> Variable:
     while (shared := sharing_of(variable)) is not None and shared.view is not None:
         variable = shared.view.parent
     return variable
@@ -334,7 +334,7 @@ def _root_of(variable: Variable) -> Variable:
 def _check_can_follow(tracer: Tracer, variable: Variable, written: Iterable[tuple[Variable, Value]]) -> None:
     """Refuse a write to `written` that may be one to `variable`, if that is a tensor from outside."""
     _check_no_hidden_view(tracer, variable)
-    root = _root_of(variable)
+    root = root_of(variable)
     for member in _family(tracer, root):
         _check_not_detached(tracer, sharing_of(member))
     if root.value in tracer.tensors or tracer.is_outer(root.value) or tracer.is_leaf(root.value):

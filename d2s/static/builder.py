@@ -461,6 +461,8 @@ class StaticInterpreter(HookPoints):
             found = self.new_value(f"{value.name}@TENSOR", None, kind=TensorBase)
             found = self.emit("materialise", (value,), (found,)).outputs[0]
             self._materialised[value] = found
+        if not self.is_outer(value) and self.definitions[found][0].kind == "materialise":
+            # Also when it was found: in a replay the Tensor is made at this place.
             self.left.add(value)
         return found
 
