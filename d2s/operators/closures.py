@@ -37,6 +37,7 @@ from d2s.operators.guards import lookup
 from d2s.operators.heap import CONTAINERS, Fields, Heap, container_class, content_of, fields_of, is_user_object, restore
 from d2s.operators.open_items import OpenItems, is_open, refuse
 from d2s.operators.symbols import SymbolicRange
+from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Value, values_in
 from d2s.static.runtime import MISSING, copy_of_error
 from d2s.static.variable import ObjectVariable, Variable
@@ -135,7 +136,8 @@ class Lowering:
             elif how is None:
                 self._shared[pair] = self._call(share, OP_TABLE["detach"], *pair, (), {}, None)
             else:
-                rest, attrs = self(how.rest), self(how.attrs)
+                # Nothing is made for them, so that a replay has nothing to pass over when this is known.
+                rest, attrs = (StaticInterpreter.lower(tracer, part) for part in (how.rest, how.attrs))
                 self._shared[pair] = self._call(share, how.op, *pair, rest, attrs, how.index)
         for other in views.unknown_relatives(tracer, variable, self.is_last):
             pair = tensor, tracer.materialise(tracer.named(other))

@@ -32,25 +32,31 @@ def check_unwritten(tracer: Tracer, variable: Variable, itself: bool = True) -> 
     root = _root_of(tracer, value)
     if itself or root is not value:
         _check_root(tracer, root, None)
-    checked = {root}
+    checked, is_unknown = {root}, False
     for other in chosen_relatives(variable):
         # It may be a view of this, or detached from it, which a branch or an earlier turn has made.
         tensor = root_of(other)
         source = _root_of(tracer, (tensor if is_here(tracer, tensor) else other).value)
-        if source in checked or not (source in tracer.tensors or tracer.may_have_left(source)):
+        outer = tracer.tensors.get(source)
+        if outer is not None and not tracer.in_scope(source):
+            # As it was when the run began, which is in scope everywhere.
+            source = tracer.captured[id(outer)][1]
+        if source in checked:
             continue
         checked.add(source)
-        outer = tracer.tensors.get(source)
-        if outer is not None:
-            # As it was when the run began, which is in scope everywhere.
-            source = source if tracer.in_scope(source) else tracer.captured[id(outer)][1]
-        elif not tracer.in_scope(source):
+        if outer is not None or (tracer.in_scope(source) and tracer.may_have_left(source)):
+            _check_root(tracer, source, value)
+        elif source in tracer.left:
             raise UnsupportedSyntaxError(
                 "what may be a view that a branch or an earlier turn of a loop has made is used behind a call "
                 "that is not traced, which may have written to the tensor", user_location(),
                 "Take the view behind the call.", kind="U12",
             )
-        _check_root(tracer, source, value)
+        else:
+            is_unknown |= not tracer.in_scope(source)
+    for left in [left for left in tracer.left - checked if tracer.in_scope(left)] if is_unknown else ():
+        # What it is a view of may have become this.
+        _check_root(tracer, left, value)
 
 
 def _root_of(tracer: Tracer, value: Value) -> Value:

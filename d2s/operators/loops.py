@@ -394,19 +394,19 @@ class _Loop:
         for variable in _tensors_in(now):
             source = self.made.get(id(variable))
             for other in may_be(variable):
-                # A branch of the turn has chosen it.
-                if id(other) in self.before.nodes or self.tracer.is_outer(other.value):
+                # A branch, or a loop, in the turn has chosen it.
+                place_of = self.made.get(id(other)) or self.turn_made.get(id(other))
+                if place_of is not None:
+                    self._note_one_tensor(place, place_of)
+                elif id(other) in self.before.nodes or self.tracer.is_outer(other.value):
                     known[id(other)] = other
             if source is not None:
                 known[source] = None
             elif id(variable) in self.before.nodes:
                 known[id(variable)] = variable
             else:
-                other = self.turn_made.setdefault(id(variable), place)
-                if other != place:
-                    # In the next turn they are one tensor.
-                    known[other] = None
-                    self.handed_on.setdefault(other, {})[place] = None
+                # In the next turn they are one tensor.
+                self._note_one_tensor(place, self.turn_made.setdefault(id(variable), place))
                 if sharing_of(variable) is None:
                     news |= place not in self.made_anew
                     self.made_anew[place] = variable
@@ -414,6 +414,12 @@ class _Loop:
                     # Or to what it is a view of, or to its views.
                     known[("sharing", place)] = variable
         return news or len(known) > before
+
+    def _note_one_tensor(self, first: Place, second: Place) -> None:
+        """Note that two places may hold one tensor when the next turn begins."""
+        if first != second:
+            self.handed_on.setdefault(first, {})[second] = None
+            self.handed_on.setdefault(second, {})[first] = None
 
     def _form(self, node: Any, thing: Any, value_of: ValueOf) -> Form:
         if isinstance(node, Variable):

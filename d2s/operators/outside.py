@@ -348,7 +348,11 @@ class OutsideReader(PathRecorder):
     def tensor_object(self, value: Value) -> Value | None:
         """The Tensor object of a value, if the run has made it already at this place."""
         found = self._materialised.get(value)
-        return found if found is not None and self.in_scope(found) else None
+        if found is None or not self.in_scope(found):
+            return None
+        # In a replay it is known before it is made.
+        is_made = self.definitions[found][0].kind != "materialise" or value in self.left or self.is_outer(value)
+        return found if is_made else None
 
     def _read_again(self, variable: Variable, tensor: Any) -> None:
         """Read the values of a tensor from outside anew: something may have written to it."""

@@ -302,7 +302,8 @@ class Tracer(ContainerReader):
             if self.in_scope(version):
                 self.recall(version)
         elif (
-            value.stop_gradient and value not in self.tensors and defined is not None and defined[1] is self.block
+            (value.stop_gradient or value in self.may_stop) and value not in self.tensors
+            and defined is not None and defined[1] is self.block
         ):
             # Whoever has it may write to it before its values are read by a gradient.
             self.note_version(value)
