@@ -331,8 +331,8 @@ KINDS = (
     gradient(
         "G17",
         "A write to a view of which nobody knows how it was taken",
-        cause="In a static function a branch or a turn of a loop has taken a view, or detached a tensor. The tensor that "
-        "the function gives shares its values, but which part it shows, only the run knew.",
+        cause="In a static function a branch or a turn of a loop has taken a view, or detached a tensor. The tensor "
+        "that the function gives shares its values, but which part it shows, only the run knew.",
         fix="Write to a clone, or take the view outside of branches and loops.",
         example="""
             @paddle.jit.to_static

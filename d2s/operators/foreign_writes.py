@@ -7,7 +7,7 @@ chosen it, and views of these.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.run_time import check_shown, check_version_read
@@ -31,9 +31,14 @@ def check_unwritten(tracer: Tracer, variable: Variable, itself: bool = True) -> 
     value = variable.value
     root = _root_of(tracer, value)
     if itself or root is not value:
-        _check_root(tracer, root, None)
+        _check_root(tracer, root)
+    relatives = chosen_relatives(variable)
+    if not relatives:
+        return
+    shown = _Shown(
+        ObjectVariable(tracer, tracer.array_of(value)), ObjectVariable(tracer, tracer.hook_point(value)))
     checked, is_unknown = {root}, False
-    for other in chosen_relatives(variable):
+    for other in relatives:
         # It may be a view of this, or detached from it, which a branch or an earlier turn has made.
         tensor = root_of(other)
         source = _root_of(tracer, (tensor if is_here(tracer, tensor) else other).value)
@@ -45,7 +50,7 @@ def check_unwritten(tracer: Tracer, variable: Variable, itself: bool = True) -> 
             continue
         checked.add(source)
         if outer is not None or (tracer.in_scope(source) and tracer.may_have_left(source)):
-            _check_root(tracer, source, value)
+            _check_root(tracer, source, shown)
         elif source in tracer.left:
             raise UnsupportedSyntaxError(
                 "what may be a view that a branch or an earlier turn of a loop has made is used behind a call "
@@ -56,7 +61,7 @@ def check_unwritten(tracer: Tracer, variable: Variable, itself: bool = True) -> 
             is_unknown |= not tracer.in_scope(source)
     for left in [left for left in tracer.left - checked if tracer.in_scope(left)] if is_unknown else ():
         # What it is a view of may have become this.
-        _check_root(tracer, left, value)
+        _check_root(tracer, left, shown)
 
 
 def _root_of(tracer: Tracer, value: Value) -> Value:
@@ -73,22 +78,29 @@ def _root_of(tracer: Tracer, value: Value) -> Value:
     return value
 
 
-def _check_root(tracer: Tracer, root: Value, view: Value | None) -> None:
-    """Have the run check that `root` has not been written over; with `view`, only if that shows values of it."""
+class _Shown(NamedTuple):
+    """What may show values of another: its array, and where its Tensor is, if it has one."""
+
+    array: ObjectVariable
+    point: ObjectVariable
+
+
+def _check_root(tracer: Tracer, root: Value, shown: _Shown | None = None) -> None:
+    """Have the run check that `root` has not been written over; only if `shown` shows values of it."""
     if root.is_constant:
         return
     version = _version_of(tracer, root)
     defined = tracer.definitions.get(root)
     name = root.name if defined is None or defined[0].op is None else f"the result of {defined[0].kind}"
     array = ObjectVariable(tracer, tracer.array_of(root))
-    shown = None if view is None else ObjectVariable(tracer, tracer.array_of(view))
+    view = () if shown is None else tuple(shown)
     if version is not None and tracer.in_scope(version):
         tracer.python_call(
-            check_version_read, (ObjectVariable(tracer, version), array, shown, name), effect=True)
+            check_version_read, (ObjectVariable(tracer, version), array, view, name), effect=True)
     elif root in tracer.tensors or tracer.may_have_left(root):
         known = tracer.tensor_object(root)
         tensor = ObjectVariable(tracer, tracer.hook_point(root) if known is None else known)
-        tracer.python_call(check_shown, (tensor, array, shown, name), effect=True)
+        tracer.python_call(check_shown, (tensor, array, view, name), effect=True)
 
 
 def _version_of(tracer: Tracer, root: Value) -> Value | None:

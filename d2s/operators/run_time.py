@@ -34,12 +34,12 @@ def check_unchanged(reader: Any, place: tuple[Any, ...], expected: Any, name: st
 check_unchanged.only_looks = True  # type: ignore[attr-defined]
 
 
-def check_shown(point: Any, array: Any, view: Any, name: str) -> None:
+def check_shown(point: Any, array: Any, view: tuple[Any, ...], name: str) -> None:
     """Raise an error if a value, given by its hook point or its Tensor, is not what that Tensor shows any more.
 
-    With a `view` only if that shows values of the array.
+    With a `view`, its array and where its Tensor is, only if that shows values of the array.
     """
-    tensor = point.tensor if isinstance(point, HookPoint) else point
+    tensor = _tensor_at(point)
     if tensor is None or tensor.data is array or _is_apart(view, array):
         return
     # Single elements become arrays anew each time.
@@ -47,7 +47,7 @@ def check_shown(point: Any, array: Any, view: Any, name: str) -> None:
         _written_over(name)
 
 
-def check_version_read(read: tuple[Any, int], array: Any, view: Any, name: str) -> None:
+def check_version_read(read: tuple[Any, int], array: Any, view: tuple[Any, ...], name: str) -> None:
     """Raise an error if a tensor has been written to since it was read in this version, as `array`; `view` as above."""
     tensor, version = read
     if tensor.version != version and not _is_apart(view, array):
@@ -58,9 +58,17 @@ def check_version_read(read: tuple[Any, int], array: Any, view: Any, name: str) 
 check_shown.only_looks = check_version_read.only_looks = True  # type: ignore[attr-defined]
 
 
-def _is_apart(view: Any, array: Any) -> bool:
-    """True if a view is certain not to show values of an array; single elements become arrays of their own."""
-    return view is not None and view.ndim > 0 and not np.may_share_memory(view, array)
+def _tensor_at(point: Any) -> Any:
+    return point.tensor if isinstance(point, HookPoint) else point
+
+
+def _is_apart(view: tuple[Any, ...], array: Any) -> bool:
+    """True if a view is certain not to show old values of an array: its Tensor would know, or it has no part of it."""
+    if not view:
+        return False
+    shown, point = view
+    # Single elements become arrays of their own.
+    return _tensor_at(point) is not None or (shown.ndim > 0 and not np.may_share_memory(shown, array))
 
 
 def _written_over(name: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 import d2s
 from tests.footguns.stage import refused
-from tests.footguns.things import constant, x
+from tests.footguns.things import x
 
 
 @refused("an iterator from outside would be used up by tracing")

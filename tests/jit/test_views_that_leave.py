@@ -1,0 +1,200 @@
+"""Views that branches and turns have made, and views of views, when other code gets them and writes in place."""
+
+from __future__ import annotations
+
+import pytest
+
+import d2s
+
+PROGRAMS = {}
+# Where only the run knew how a tensor shares values, a write to it is an error.
+REFUSED = {
+    "given_from_branch", "given_from_turn", "given_and_detached_in_branch", "given_and_detached_in_turn",
+    "given_from_branch_of_made", "given_from_turn_of_made",
+}
+
+
+def program(function):
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+@d2s.jit.not_to_static
+def write(t):
+    with d2s.no_grad():
+        t.multiply_(d2s.full([3], 1.5))
+
+
+@program
+def from_branch(x, w, c, n):
+    t = x
+    if c > 0:
+        t = w.reshape([3])
+    return t
+
+
+@program
+def detached_in_branch(x, w, c, n):
+    t = x
+    if c > 0:
+        t = w.detach()
+    return t
+
+
+@program
+def from_turn(x, w, c, n):
+    t = x
+    for _ in range(n):
+        t = w.reshape([3])
+    return t
+
+
+@program
+def detached_in_turn(x, w, c, n):
+    t = x
+    for _ in range(n):
+        t = w.detach()
+    return t
+
+
+@program
+def from_branch_beside_what_it_shows(x, w, c, n):
+    m, t = w * 2.0, x
+    if c > 0:
+        t = m.reshape([3])
+    return m, t
+
+
+@program
+def given_from_branch(x, w, c, n):
+    t = x
+    if c > 0:
+        t = w.reshape([3])
+    write(t)
+    return t, w * 1.0
+
+
+@program
+def given_and_detached_in_branch(x, w, c, n):
+    t = x
+    if c > 0:
+        t = w.detach()
+    write(t)
+    return t, w * 1.0
+
+
+@program
+def given_from_turn(x, w, c, n):
+    t = x
+    for _ in range(n):
+        t = w.reshape([3])
+    write(t)
+    return t, w * 1.0
+
+
+@program
+def given_and_detached_in_turn(x, w, c, n):
+    t = x
+    for _ in range(n):
+        t = w.detach()
+    write(t)
+    return t, w * 1.0
+
+
+@program
+def given_from_branch_of_made(x, w, c, n):
+    m, t = w * 2.0, x
+    if c > 0:
+        t = m.reshape([3])
+    write(t)
+    return t, m * 1.0
+
+
+@program
+def given_from_turn_of_made(x, w, c, n):
+    m, t = w * 2.0, x
+    for _ in range(n):
+        t = m.reshape([3])
+    write(t)
+    return t, m * 1.0
+
+
+@program
+def view_of_view(x, w, c, n):
+    m = w * 2.0
+    t = m.reshape([3, 1]).reshape([3])
+    write(t)
+    return t, m
+
+
+@program
+def view_of_chosen(x, w, c, n):
+    m = w * 2.0
+    z = m if c > 0 else x
+    t = z.reshape([3])
+    write(t)
+    return z, m, t
+
+
+@program
+def detached_of_chosen(x, w, c, n):
+    m = w * 2.0
+    z = m if c > 0 else x
+    t = z.detach()
+    write(t)
+    return z, m, t
+
+
+@program
+def one_tensor_behind_an_inner_loop(x, w, c, n):
+    t, u = w * 2.0, x * 0.5
+    for _ in range(n):
+        u.add_(w)
+        for _ in range(n):
+            u = t + x
+            t = u
+    return t + u * x
+
+
+def seen(static, function, c, n):
+    x, w, found = d2s.to_tensor([0.3, -0.7, 1.1]), d2s.to_tensor([0.9, 0.4, -0.6]), []
+    f = static(function)
+    for _ in range(2):
+        results = f(x, w, d2s.to_tensor(c), d2s.to_tensor(n))
+        results = results if isinstance(results, tuple) else (results,)
+        found.append([t.tolist() for t in (*results, x, w)])
+        try:
+            with d2s.no_grad():
+                results[-1].add_(d2s.full([3], 0.5))
+        except d2s.GradientError as error:
+            found.append(error.kind)
+        found.append([t.tolist() for t in (*results, x, w)])
+    return found
+
+
+@pytest.mark.parametrize(("c", "n"), [(1.0, 2), (-1.0, 0)])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_writes_reach_all_or_are_refused(name, c, n):
+    eager = seen(lambda function: function, PROGRAMS[name], c, n)
+    if name in REFUSED and c > 0:
+        with pytest.raises(d2s.GradientError) as caught:
+            seen(d2s.to_static, PROGRAMS[name], c, n)
+        assert caught.value.kind == "G17"
+        return
+    static = seen(d2s.to_static, PROGRAMS[name], c, n)
+    if "G17" in static:
+        assert static[:2] == [eager[0], "G17"]
+        assert static[2] == eager[0], "nothing is written"
+    else:
+        assert static == eager
+
+
+def test_what_is_shown_cannot_be_written_either():
+    """By the tensor that the view shows: what was given would not see it."""
+    w = d2s.to_tensor([0.9, 0.4, -0.6])
+    given = d2s.to_static(PROGRAMS["from_turn"])(d2s.ones([3]), w, d2s.to_tensor(1.0), d2s.to_tensor(2))
+    with pytest.raises(d2s.GradientError) as caught:
+        w.add_(d2s.ones([3]))
+    assert caught.value.kind == "G17"
+    del given
+    w.add_(d2s.ones([3]))
