@@ -18,8 +18,8 @@ def dot_of(graph: Graph) -> str:
     """The graph in DOT, with a cluster for each group."""
     lines = [
         "digraph d2s {",
-        f"  label={_dot_text(graph.title)}; compound=true; fontname=monospace;",
-        "  node [shape=box, style=\"rounded,filled\", fontname=monospace, fontsize=11];",
+        f"  label={_dot_text(graph.title)}; compound=true; fontname=Courier;",
+        "  node [shape=box, style=\"rounded,filled\", fontname=Courier, fontsize=11];",
         "  edge [color=\"#7b8798\", arrowsize=0.7];",
         *_dot_members(graph.root, 1),
         *(_dot_edge(graph, edge) for edge in graph.edges),
@@ -68,8 +68,9 @@ def mermaid_of(graph: Graph) -> str:
     """The graph as Mermaid flowchart, with a subgraph for each group."""
     lines = ["flowchart TB", *_mermaid_members(graph.root, 1)]
     lines += [f"  {edge.source} {'-->' if edge.kind == 'value' else '-.->'} {edge.target}" for edge in graph.edges]
-    for kind, (fill, line, text) in theme.NODES.items():
-        keys = [node.key for node in graph.root.nodes() if node.kind == kind]
+    members: list[Node | Group] = [*graph.root.nodes(), *graph.root.groups()]
+    for kind, (fill, line, text) in {**theme.NODES, **theme.GROUPS}.items():
+        keys = [member.key for member in members if member.kind == kind]
         if keys:
             lines.append(f"  classDef {kind}_ fill:{fill},stroke:{line},color:{text}")
             lines.append(f"  class {','.join(keys)} {kind}_")
