@@ -73,7 +73,8 @@ def place(
     everything = [item for layer in layers for item in layer]
     left = min((item.x - item.width / 2 for item in everything), default=0.0)
     for item in everything:
-        item.x -= left
+        # Sums are rounded otherwise from one version of Python to the next; pictures are the same.
+        item.x = round(item.x - left, 3)
     width = max((item.x + item.width / 2 for item in everything), default=0.0)
     halves = [max(item.height for item in layer) / 2 for layer in layers]
     first = {link.number: layer_of[link.source] + 1 for link in links}

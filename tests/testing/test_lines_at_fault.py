@@ -97,7 +97,7 @@ def copy_of_a_list_in_eager_mode(x, items=[1, 2]):  # noqa: B006
 def list_in_place_of_a_tuple(x):
     y = x * 2
     if now.static:
-        return [y]
+        return [y]  # FAULT
     return (y,)  # FAULT
 
 
@@ -315,6 +315,6 @@ def test_the_line_is_named(function: Any) -> None:
         assert_same_in_both_modes(function, d2s.to_tensor([1.0, 2.0], stop_gradient=False))
     lines, first = inspect.getsourcelines(function)
     assert raised.value.location is not None
-    assert raised.value.location.line == first + next(n for n, line in enumerate(lines) if "# FAULT" in line)
+    assert raised.value.location.line in [first + n for n, line in enumerate(lines) if "# FAULT" in line]
     for words in WORDS[function]:
         assert words in str(raised.value)
