@@ -77,6 +77,9 @@ def _shapes_of(operand: Any) -> Iterable[str]:
     """The shape of a tensor, an array or a spec, or those of a list of them, as texts."""
     if isinstance(operand, list | tuple):
         return [text for part in operand[:8] for text in _shapes_of(part)]
+    if hasattr(type(operand), "__d2s_operand__"):
+        # Asking a value of the run for anything would be recorded.
+        return []
     # The shape of a symbolic tensor may be computed: its spec is what is known.
     known = getattr(operand, "spec", operand)
     if not isinstance(getattr(known, "shape", None), tuple) or not hasattr(known, "dtype"):

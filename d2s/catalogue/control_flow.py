@@ -160,32 +160,6 @@ KINDS = (
         """,
     ),
     syntax(
-        "U18",
-        "range() with a step that is a tensor",
-        cause="The sign of the step decides how a `range` ends, so it has to be known while tracing.",
-        fix="Write a `while` loop.",
-        example="""
-            @paddle.jit.to_static
-            def f(x, step):
-                for i in range(0, 10, step):
-                    x = x + i
-                return x
-
-            f(paddle.ones([1]), paddle.to_tensor(2))
-        """,
-        fixed="""
-            @paddle.jit.to_static
-            def f(x, step):
-                i = paddle.to_tensor(0)
-                while i < 10:
-                    x = x + i
-                    i = i + step
-                return x
-
-            f(paddle.ones([1]), paddle.to_tensor(2))
-        """,
-    ),
-    syntax(
         "U20",
         "A generator leaves the function",
         cause="A generator or iterator that was made inside of a static function is returned or stored. Its code "
@@ -209,17 +183,17 @@ KINDS = (
     syntax(
         "U21",
         "A loop whose variables change their kind",
-        cause="A loop on a tensor carries its variables from turn to turn: tensors, numbers, lists, and None that "
-        "becomes a tensor, text, and variables that are of several kinds by turns. Dicts that get new keys and other "
-        "objects that change cannot be carried.",
+        cause="A loop on a tensor carries its variables from turn to turn: tensors, numbers, text, lists, dicts, sets, "
+        "deques, None that becomes a tensor, objects that are made anew, and variables that are of several kinds by "
+        "turns. Tuples that grow cannot be carried, nor objects whose attributes change.",
         fix="Give every variable one kind of value in all turns; collect in a list.",
         example="""
             @paddle.jit.to_static
             def halves(x):
-                seen = {}
+                seen = ()
                 while x.sum() > 1:
                     x = x / 2
-                    seen[len(seen)] = x
+                    seen = (*seen, x)
                 return seen
 
             halves(paddle.to_tensor([8.0]))

@@ -500,4 +500,33 @@ KINDS = (
             f(paddle.ones([1]))
         """,
     ),
+    syntax(
+        "U38",
+        "A Layer from outside that is written as a whole",
+        cause="`set_state_dict()`, `to(dtype=...)` and the like write to all tensors of a Layer at once, which are "
+        "older than the call.",
+        fix="Call it outside of the static function. Single tensors can be written by `set_value()`.",
+        example="""
+            net = paddle.nn.Linear(1, 1)
+            start = net.state_dict()
+
+            @paddle.jit.to_static
+            def f(x):
+                net.set_state_dict(start)
+                return net(x)
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            net = paddle.nn.Linear(1, 1)
+            start = net.state_dict()
+
+            @paddle.jit.to_static
+            def f(x):
+                return net(x)
+
+            net.set_state_dict(start)
+            f(paddle.ones([1]))
+        """,
+    ),
 )

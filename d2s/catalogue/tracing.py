@@ -40,14 +40,14 @@ KINDS = (
         example="""
             @paddle.jit.to_static
             def names_of(x):
-                return ["a", "b"][: int(x.sum())]
+                return ("a", "b")[: int(x.sum())]
 
             names_of(paddle.to_tensor([1.0]))
         """,
         fixed="""
             @paddle.jit.not_to_static
             def first(x):
-                return ["a", "b"][: int(x.sum())]
+                return ("a", "b")[: int(x.sum())]
 
             @paddle.jit.to_static
             def names_of(x):
@@ -161,21 +161,21 @@ KINDS = (
     ),
     tracing(
         "T07",
-        "A range or list of unknown length is spread out",
-        cause="A `range` or list whose length is known only when the Program runs can be looped over, also in a list "
-        "comprehension; `zip`, `*`, `in` of a range, and other comprehensions need it at once.",
-        fix="Loop over it with `for`, or use `list(range(...))` or `paddle.arange`.",
+        "A range of unknown length is spread out",
+        cause="A `range` whose length is known only when the Program runs can be looped over, indexed and made a list; "
+        "a call with `*` needs all of it at once.",
+        fix="Give the function a list.",
         example="""
             @paddle.jit.to_static
             def f(n):
-                return [*range(n)]
+                return max(*range(n))
 
             f(paddle.to_tensor(3))
         """,
         fixed="""
             @paddle.jit.to_static
             def f(n):
-                return list(range(n))
+                return max(list(range(n)))
 
             f(paddle.to_tensor(3))
         """,

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from d2s.core.op import Op
@@ -81,6 +81,15 @@ def push_interpreter(interpreter: Interpreter) -> None:
 def pop_interpreter() -> None:
     state.stack.pop()
     state.current = state.stack[-1]
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def traced_as_written(function: _Function) -> _Function:
+    """Mark a function of d2s that changes what is older than a call: a trace has to see what it does, line by line."""
+    function.__d2s_traced_as_written__ = True  # type: ignore[attr-defined]
+    return function
 
 
 def bind(op: Op, *args: Any, **attrs: Any) -> Any:

@@ -78,7 +78,7 @@ def record(
     guards: GuardSet | None = None,
 ) -> Tracer:
     """The tracer that has recorded a call: it holds the Program, not compiled, and where its inputs are found."""
-    merging: dict[Location | None, bool] = {}
+    merging: dict[Location | None, int] = {}
     followed: set[Location | None] = set()
     of_any_kind: dict[Location | None, frozenset[str]] = {}
     makes_arrays = False
@@ -92,7 +92,7 @@ def record(
         try:
             _record(tracer, function, signature, bound)
         except TooManyWays as found:
-            merging = {**merging, found.place: found.opens}
+            merging = {**merging, found.place: found.stage}
             continue
         except ArraysOfTheRun:
             if makes_arrays:

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from d2s.core.interpreter import current_interpreter
+from d2s.core.interpreter import current_interpreter, traced_as_written
 from d2s.core.spec import as_dtype, default_dtype, is_floating
 from d2s.device import check_device
 from d2s.eager.tensor import Tensor
@@ -139,16 +139,19 @@ class Layer(LayerTree):
 
     # --- modes, types, gradients --------------------------------------------------------------------------------
 
+    @traced_as_written
     def train(self: Self, mode: bool = True) -> Self:
         """Put this layer and all below it into training mode (or, with ``mode=False``, evaluation mode)."""
         for layer in self.sublayers(include_self=True):
             layer.training = bool(mode)
         return self
 
+    @traced_as_written
     def eval(self: Self) -> Self:
         """Put this layer and all below it into evaluation mode."""
         return self.train(False)
 
+    @traced_as_written
     def apply(self: Self, fn: Callable[[Layer], Any]) -> Self:
         """Call `fn` on every layer of the tree, this one last."""
         for layer in self.children():
@@ -156,6 +159,7 @@ class Layer(LayerTree):
         fn(self)
         return self
 
+    @traced_as_written
     def clear_gradients(self, set_to_zero: bool = True) -> None:
         """Set the gradients of all parameters to zero, or to None."""
         for parameter in self.parameters():
@@ -211,12 +215,14 @@ class Layer(LayerTree):
         """The layer itself: everything is on the CPU."""
         return self
 
+    @traced_as_written
     def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
         """Let all parameters be trained, or none."""
         for parameter in self.parameters():
             parameter.stop_gradient = not requires_grad
         return self
 
+    @traced_as_written
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients of all parameters to None, or to zero with ``set_to_none=False``."""
         self.clear_gradients(set_to_zero=not set_to_none)

@@ -342,6 +342,7 @@ def store_plainly(tracer: Tracer, target: Any, name: str, value: Any) -> None:
     if tracer.is_outer(target) or isinstance(target, ModuleType | type) or is_layer(target):
         tracer.store_attribute(target, name, value)
     else:
+        tracer.check_not_frozen(target)
         setattr(target, name, value) if isinstance(target, FunctionType) else object.__setattr__(target, name, value)
 
 

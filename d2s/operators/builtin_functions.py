@@ -23,16 +23,18 @@ from d2s.operators import (
     native,
     open_functions,
     open_lists,
+    open_tables,
     places,
     special_methods,
 )
-from d2s.operators.control_flow import Turns, either, for_loop, not_
+from d2s.operators.control_flow import Turns, either, for_loop, length_of_range, not_
 from d2s.operators.guards import ABSENT
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import holds_objects, run_later
+from d2s.operators.libraries import call_builtin, holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
 from d2s.operators.older_arrays import index_of, know
-from d2s.operators.open_items import is_open, refuse
+from d2s.operators.open_items import TableView, is_open, is_open_table, refuse
+from d2s.operators.sorting import in_order
 from d2s.operators.special_methods import asking, untraced
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
@@ -48,6 +50,8 @@ def _iterable(tracer: Tracer, iterable: Any) -> Any:
 def _len(tracer: Tracer, thing: Any) -> Any:
     if isinstance(thing, Variable) and thing.spec.shape and not isinstance(thing.spec.shape[0], int):
         return thing.shape[0]
+    if isinstance(thing, TableView | SymbolicRange | open_lists.Rows):
+        return _length_of(tracer, thing)
     tracer.check_untouched(thing)
     shape = tracer.late_arrays.attribute(thing, "shape")
     if shape is not ABSENT and shape:
@@ -62,6 +66,13 @@ def _len(tracer: Tracer, thing: Any) -> Any:
         return len(tracer.keys_of(thing, source))
     tracer.guard_length(thing)
     return len(thing)
+
+
+def _length_of(tracer: Tracer, thing: Any) -> Any:
+    if isinstance(thing, SymbolicRange):
+        bounds = (thing.start, thing.stop, thing.step)
+        return tracer.python_call(length_of_range, bounds, kind=int, effect=True)
+    return _len(tracer, thing.table if isinstance(thing, TableView) else thing.tensor)
 
 
 def _getattr(tracer: Tracer, thing: Any, name: str, *default: Any) -> Any:
@@ -210,10 +221,11 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
         args = tuple(changed_lists.as_read(tracer, arg) for arg in args)
 
         if function in (map, filter):
-            return function(wrapped(args[0]), *(_iterable(tracer, part) for part in args[1:]))
+            return _over_each(tracer, function, wrapped(args[0]), args[1:])
         key = kwargs.get("key")
-        if len(args) == 1 and isinstance(args[0], SymbolicRange) and function not in (map, filter):
-            args = (open_lists.numbers(tracer, args[0]),)
+        if len(args) == 1:
+            whole = open_functions.as_open_list(tracer, args[0])
+            args = args if whole is None else (whole,)
         if len(args) == 1 and is_open(args[0]) and key is not None:
             if function is sorted:
                 return open_functions.ordered(tracer, args[0], wrapped(key), kwargs.get("reverse", False))
@@ -235,11 +247,26 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
         parts = _iterable(tracer, args[0])
         if not isinstance(parts, TensorBase | ObjectVariable):
             parts = list(parts)
+            if function is sorted:
+                found = in_order(tracer, parts, kwargs.get("key"), kwargs.get("reverse", False))
+                if found is not None:
+                    return found
             if kwargs.get("key") is None:
                 know(tracer, parts)
         return function(parts, **_in_order(tracer, parts, kwargs))
 
     return traced
+
+
+def _over_each(tracer: Tracer, function: Any, called: Any, things: tuple[Any, ...]) -> Any:
+    """``map(called, *things)``, ``filter(called, *things)``."""
+    turns = open_lists.parts_of(tracer, things)
+    if turns is None:
+        return function(called, *(_iterable(tracer, part) for part in things))
+    if function is map:
+        several = len(things) > 1
+        return open_lists.Generated(tracer, turns, (lambda part: called(*part)) if several else called, None)
+    return open_lists.Generated(tracer, turns, None, called or (lambda part: part))
 
 
 def _in_order(tracer: Tracer, parts: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -259,20 +286,20 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
         args = tuple(changed_lists.as_read(tracer, arg) for arg in args)
-        if function is list and args and isinstance(args[0], SymbolicRange):
-            return open_lists.numbers(tracer, args[0])
+        if len(args) == 1 and function in (list, tuple, set, frozenset, dict):
+            whole = _whole(tracer, function, args[0], kwargs)
+            if whole is not None:
+                return whole
         if args and isinstance(args[0], ObjectVariable):
             return tracer.python_call(function, args, kwargs, effect=True)
-        if args and function is list and is_open(args[0]):
-            return open_lists.copied(tracer, list, args[0])
-        if len(args) == 1 and function in (tuple, set, frozenset, dict) and is_open(args[0]):
-            return tracer.python_call(function, args, kwargs, kind=function, effect=True)
         if function is enumerate and len(args) + len(kwargs) == 2:
             start = symbol_of(tracer, kwargs.get("start", args[-1]))
             if is_symbol(start):
                 return _counted_from(tracer, args[0], start)
         things = args if function is zip else args[:1]
-        parts = open_lists.parts_of(tracer, things) if function in (zip, enumerate, reversed, iter) else None
+        parts = None if function not in (zip, enumerate, reversed, iter) or (
+            function is reversed and isinstance(args[0], SymbolicRange) and not is_symbol(args[0].step)
+        ) else open_lists.parts_of(tracer, things)
         if parts is not None:
             return _over_parts(tracer, function, parts, args[1:], **kwargs)
         if args and function in (list, tuple, dict, set, frozenset) and tracer.is_unknown(args[0]):
@@ -286,6 +313,22 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*seen, **kwargs)
 
     return traced
+
+
+def _whole(tracer: Tracer, function: Any, thing: Any, named: dict[str, Any]) -> Any:
+    """``list(thing)`` and its like, of what only the run knows all of; None if that is known."""
+    if is_open_table(thing) and isinstance(thing, dict) and function is dict:
+        made = open_tables.as_dict(tracer, thing)
+        open_tables.update(tracer, made, **named)
+        return made
+    things = open_functions.as_open_list(tracer, thing)
+    if things is None:
+        return None
+    if function in (set, frozenset, dict):
+        return keys.made(tracer, function, things, named)
+    if function is tuple:
+        return tracer.python_call(tuple, (things,), kind=tuple, effect=True)
+    return open_lists.copied(tracer, list, things) if things is thing else things
 
 
 def _counted_from(tracer: Tracer, things: Any, start: Any) -> Any:
@@ -306,7 +349,7 @@ def _over_parts(
     if function is enumerate:
         return open_lists.Parts(tracer, parts, start=more[0] if more else start)
     if function is reversed:
-        return open_lists.Parts(tracer, parts, is_backward=True)
+        return parts.backward()
     return parts
 
 
@@ -337,12 +380,32 @@ def _print(tracer: Tracer, *args: Any, **kwargs: Any) -> None:
 
 
 def _fromkeys(tracer: Tracer, names: Any, value: Any = None) -> Any:
-    if is_open(names):
-        refuse("a dict with keys from a list whose length only the run knows")
+    things = open_functions.as_open_list(tracer, names)
+    if things is not None:
+        return keys.dict_of(tracer, open_lists.list_comp(
+            tracer, open_lists.Parts(tracer, things), lambda name: (name, value), None))
     given = _iterable(tracer, names)
     if isinstance(given, ObjectVariable):
         return tracer.python_call(dict.fromkeys, (given, value), effect=True)
     return keys.dict_of(tracer, ((name, value) for name in given))
+
+
+def _reduce(tracer: Tracer, function: Any, things: Any, *start: Any) -> Any:
+    whole = open_functions.as_open_list(tracer, things)
+    if whole is None:
+        return call_builtin(tracer, functools.reduce, (function, things, *start), {})
+    if start:
+        parts, total = open_lists.Parts(tracer, whole), start[0]
+    else:
+        total = open_lists.item(tracer, whole, 0)
+        parts = open_lists.Parts(tracer, open_lists.item(tracer, whole, slice(1, None)))
+
+    def join(part: Any) -> None:
+        nonlocal total
+        total = late_call(function, total, part)
+
+    for_loop(tracer, parts, join, None)
+    return total
 
 
 _index = asking("__index__", kind=int, otherwise=untraced(operator.index))
@@ -357,7 +420,7 @@ MEANING: dict[Any, Callable[..., Any]] = {
     float: asking("__float__", "__index__", kind=float, otherwise=_number(float)),
     complex: asking("__complex__", "__float__", "__index__", kind=complex, otherwise=_number(complex)),
     abs: asking("__abs__", otherwise=untraced(abs)), round: asking("__round__", otherwise=untraced(round)),
-    operator.index: _index, functools.cmp_to_key: special_methods.comparison_key,
+    operator.index: _index, functools.cmp_to_key: special_methods.comparison_key, functools.reduce: _reduce,
     str: special_methods.to_str, repr: special_methods.to_repr, format: special_methods.to_format,
     id: _identity, hash: _hash,
     super: _super, divmod: _divmod, sum: _sum, any: _any, all: _all, print: _print,

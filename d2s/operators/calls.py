@@ -20,6 +20,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
+from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import (
     access,
     builtin_functions,
@@ -30,6 +31,7 @@ from d2s.operators import (
     given_objects,
     items,
     layer_guards,
+    layer_settings,
     libraries,
     making,
     native,
@@ -111,7 +113,7 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         return protocols.context_manager(func, args, kwargs)
     if classes.is_single_dispatch(func) and args:
         return call(classes.dispatched(tracer, func, args[0]), *args, **kwargs)
-    if policy.is_convertible(func) or policy.wraps_users(func):
+    if policy.is_convertible(func) or policy.wraps_users(func) or is_traced_as_written(func):
         return _call_converted(tracer, func, args, kwargs)
     if policy.acts_when_run(func):
         result = libraries.run_later(tracer, func, args, kwargs)
@@ -215,11 +217,18 @@ def _equal_dataclasses(tracer: Tracer, left: Any, right: Any) -> Any:
     return native.binary(tracer, "eq", *parts)
 
 
+def is_traced_as_written(func: FunctionType) -> bool:
+    """True for functions of d2s that change what is older than the call."""
+    return getattr(func, "__d2s_traced_as_written__", False)
+
+
 def _call_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     owner, function = func.__self__, func.__func__
     if isinstance(owner, TensorBase) and func.__name__ in unbound.BY_FUNCTION:
         return call(unbound.BY_FUNCTION[func.__name__], owner, *args)
     if isinstance(function, FunctionType):
+        if is_traced_as_written(function):
+            return _call_function(tracer, function, (owner, *args), kwargs)
         if policy.is_own(function.__code__) and not isinstance(owner, TensorBase):
             return _call_own_method(tracer, func, args, kwargs)
         if policy.is_library(function.__code__) and tracer.is_outer(owner) and not isinstance(owner, type):
@@ -235,6 +244,10 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
     """A method of a class of d2s: Layers are looked into, other objects act when the Program runs."""
     owner: Any = func.__self__
     if is_layer(owner):
+        if _changes_all(func, args, kwargs) and tracer.is_outer(owner) and not tracer.is_made(owner):
+            raise UnsupportedSyntaxError(
+                f"{func.__name__}() of a Layer from outside cannot become a graph", user_location(),
+                "Call it outside of the static function; single tensors can be written by set_value().", kind="U38")
         if func.__name__ == "forward" and layer_guards.calls_users_code(owner):
             return _call_converted(tracer, cast("FunctionType", func.__func__), (owner, *args), kwargs)
         if func.__name__ != "forward":
@@ -242,6 +255,10 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
             for layer in owner.sublayers(include_self=True):
                 tracer.remember(layer, Constant(layer))
                 tracer.guard_layer(layer, True)
+        else:
+            args, kwargs = libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs)
+            with layer_settings.as_stored(tracer, owner):
+                return older_arrays.given(tracer, func, args, kwargs)
     elif isinstance(owner, dict) and hasattr(type(owner), "tells_changes") and tracer.is_outer(owner):
         result = libraries.run_later(tracer, func, args, kwargs)
         tracer.changed(owner)
@@ -251,6 +268,13 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
         tracer.tensors_may_change()
         return result
     return older_arrays.given(tracer, func, libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs))
+
+
+def _changes_all(func: MethodType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """True for a method that writes to all tensors of a Layer."""
+    if func.__name__ == "to":
+        return len(args) > 1 or kwargs.get("dtype") is not None
+    return func.__name__ in ("set_state_dict", "load_state_dict", "astype", "float", "double", "half")
 
 
 def _call_partial(

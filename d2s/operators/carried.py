@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import CellType
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, TensorSpec
 from d2s.operators.choices import note_carried
-from d2s.operators.equality import is_plain, same_plain_value
-from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list
+from d2s.operators.equality import is_plain, is_told_by_value, same_plain_value
+from d2s.operators.guards import is_layer
+from d2s.operators.heap import CONTAINERS, fields_of, is_user_object, restore
+from d2s.operators.open_items import OPENED, Elements, elements_of, held_items, is_open, new_open
 from d2s.operators.outcomes import CannotMerge, Grown
 from d2s.operators.symbols import symbol_of
 from d2s.operators.tracer import Tracer
@@ -53,7 +56,10 @@ class SameForm:
 
 @dataclass(frozen=True)
 class BuiltForm:
-    """A container made anew in each turn, of the same structure: tuple, named tuple, list or dict."""
+    """What is made anew in each turn, of the same structure: tuple, named tuple, list, dict or object of the user.
+
+    `keys` are those of a dict, or the names of attributes.
+    """
 
     cls: type
     keys: tuple[Any, ...] | None
@@ -62,7 +68,7 @@ class BuiltForm:
 
 @dataclass(frozen=True)
 class OpenForm:
-    """A list whose length only the run knows."""
+    """A container of which only the run knows what is in it."""
 
     elements: Elements
 
@@ -78,8 +84,13 @@ ValueOf = Callable[[Variable], Value]
 Form = TensorForm | ObjectForm | SameForm | BuiltForm | OpenForm | EitherForm
 
 
-def form_of(tracer: Tracer, thing: Any, value_of: ValueOf) -> Form:
-    """The narrowest form of one value; `value_of` says what a Variable names at that moment."""
+def form_of(
+    tracer: Tracer, thing: Any, value_of: ValueOf, inside: tuple[Any, ...] = (), instances: bool = True
+) -> Form:
+    """The narrowest form of one value, found `inside` others; `value_of` says what a Variable names at that moment.
+
+    Without `instances`, objects of the user's classes are themselves.
+    """
     thing = symbol_of(tracer, thing)
     if isinstance(thing, Variable):
         return form_of_value(value_of(thing))
@@ -87,11 +98,39 @@ def form_of(tracer: Tracer, thing: Any, value_of: ValueOf) -> Form:
         return ObjectForm(thing.value.kind, thing.value.maybe_missing, thing.value in tracer.elements)
     if is_open(thing):
         return OpenForm(elements_of(thing))
-    if type(thing) in (list, dict) or isinstance(thing, tuple):
-        keys = tuple(thing) if type(thing) is dict else None
-        parts = thing.values() if type(thing) is dict else thing
-        return BuiltForm(type(thing), keys, tuple(form_of(tracer, part, value_of) for part in parts))
+    is_instance = instances and tracer.is_made(thing) and is_replaceable(thing)
+    if is_instance or type(thing) in (list, dict) or isinstance(thing, tuple):
+        if any(thing is other for other in inside):
+            return SameForm(thing)
+        keys = tuple(fields_of(thing)) if is_instance else tuple(thing) if type(thing) is dict else None
+        forms = tuple(form_of(tracer, part, value_of, (*inside, thing), instances) for part in parts_in(thing))
+        return BuiltForm(type(thing), keys, forms)
     return SameForm(thing)
+
+
+def is_replaceable(thing: Any) -> bool:
+    """True for an object that is nothing but its attributes: another with the same ones may take its place."""
+    return is_user_object(thing) and not isinstance(thing, (*CONTAINERS, tuple, BaseException, Iterator)) and (
+        not is_layer(thing))
+
+
+def parts_in(thing: Any) -> list[Any]:
+    """The parts of what is made anew in each turn."""
+    if isinstance(thing, tuple | list):
+        return list(thing)
+    return list(thing.values() if isinstance(thing, dict) else fields_of(thing).values())
+
+
+def built_of(tracer: Tracer, form: BuiltForm, parts: list[Any]) -> Any:
+    """What user code sees of such parts."""
+    if form.cls is dict:
+        return dict(zip(form.keys or (), parts, strict=True))
+    if form.keys is not None:
+        made: Any = object.__new__(form.cls)
+        restore(made, dict(zip(form.keys, parts, strict=True)))
+        tracer.note_made(made)
+        return made
+    return form.cls(*parts) if hasattr(form.cls, "_fields") else form.cls(parts)
 
 
 def form_of_value(value: Value) -> TensorForm:
@@ -104,6 +143,8 @@ def elements_in(form: Form | None) -> Iterator[Elements]:
     if isinstance(form, OpenForm):
         yield form.elements
         yield from elements_in(form.elements.form)
+        if form.elements.keys is not None:
+            yield form.elements.keys
     elif isinstance(form, BuiltForm):
         for part in form.parts:
             yield from elements_in(part)
@@ -127,8 +168,8 @@ def joined(first: Form, second: Form, name: str, in_loop: bool, any_kind: bool =
         return BuiltForm(first.cls, first.keys, tuple(joined(a, b, name, in_loop) for a, b in pairs))
     if isinstance(first, SameForm) and isinstance(second, SameForm) and _are_same(first.value, second.value):
         return first
-    if _is_list(first) and _is_list(second):
-        return _joined_lists(first, second, name, in_loop)
+    if _opened_class(first) is not None and _opened_class(first) is _opened_class(second):
+        return _joined_open(first, second, name)
     kinds = {_kind_of(form) for form in (first, second)}
     objects = all(isinstance(form, ObjectForm) or _is_number(form) for form in (first, second))
     # What a turn leaves as an object of some kind may have been None or a number.
@@ -148,7 +189,8 @@ def _of_any_kind(first: Form, second: Form, name: str) -> ObjectForm:
         if isinstance(form, SameForm) and form.value is MISSING:
             missing = name
             continue
-        if not (isinstance(form, ObjectForm | TensorForm) or (isinstance(form, SameForm) and is_plain(form.value))):
+        is_told = isinstance(form, SameForm) and is_told_by_value(form.value)
+        if not (isinstance(form, ObjectForm | TensorForm) or is_told):
             raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it")
         kinds.add(TensorBase if isinstance(form, TensorForm) else _kind_of(form))
         missing = missing or getattr(form, "missing", None)
@@ -193,21 +235,49 @@ def is_of_form(thing: Any, form: Form) -> bool:
     return same_plain_value(thing, form.value)
 
 
-def _is_list(form: Form) -> bool:
-    return isinstance(form, OpenForm) or (isinstance(form, BuiltForm) and form.cls is list)
+def _opened_class(form: Form) -> type | None:
+    """The class of a container that is one of the run, or may be made one to be joined with such."""
+    if isinstance(form, OpenForm):
+        return form.elements.cls
+    return form.cls if isinstance(form, BuiltForm) and form.cls in (list, dict) else None
 
 
-def _joined_lists(first: Form, second: Form, name: str, in_loop: bool) -> Form:
-    """A list that has another length after a turn."""
-    element: Form | None = None
-    for form in (first, second):
-        parts = form.parts if isinstance(form, BuiltForm) else (form.elements.form,) if isinstance(
-            form, OpenForm) else ()
-        for part in parts:
-            if part is not None:
-                element = part if element is None else either(element, part, name)
-    is_older = any(isinstance(form, OpenForm) and form.elements.is_older for form in (first, second))
-    return OpenForm(Elements(element, is_older))
+def _joined_open(first: Form, second: Form, name: str) -> Form:
+    """A container that holds another number of elements, or has other keys, after a turn."""
+    known = [form.elements for form in (first, second) if isinstance(form, OpenForm)]
+    empty = known[0].empty if known else _opened_class(first)
+    assert empty is not None
+    made = Elements(_joined_forms((first, second), name), any(elements.is_older for elements in known), empty)
+    if made.keys is not None:
+        keys: list[Form | None] = [
+            key_form(key) for form in (first, second) if isinstance(form, BuiltForm) for key in form.keys or ()]
+        keys += [elements.keys.form for elements in known if elements.keys is not None]
+        made.keys.form = _either_of_all(keys, name)
+    return OpenForm(made)
+
+
+def _joined_forms(forms: tuple[Form, ...], name: str) -> Form | None:
+    parts: list[Form | None] = []
+    for form in forms:
+        parts += form.parts if isinstance(form, BuiltForm) else [form.elements.form]  # type: ignore[union-attr]
+    return _either_of_all(parts, name)
+
+
+def _either_of_all(forms: Iterable[Form | None], name: str) -> Form | None:
+    found: Form | None = None
+    for form in forms:
+        if form is not None:
+            found = form if found is None else either(found, form, name)
+    return found
+
+
+def key_form(key: Any) -> Form:
+    """The form of a key of a dict, or a member of a set, that the run may have others beside."""
+    if isinstance(key, ObjectVariable):
+        return ObjectForm(key.value.kind)
+    if type(key) is tuple:
+        return BuiltForm(tuple, None, tuple(map(key_form, key)))
+    return ObjectForm(type(key)) if is_told_by_value(key) else SameForm(key)
 
 
 def _joined_tensors(first: TensorForm, second: TensorForm, name: str) -> TensorForm:
@@ -235,7 +305,7 @@ def _with_missing(first: Form, second: Form, name: str) -> Form:
         return TensorForm(bound.spec, bound.stop_gradient, bound.missing or name)
     if isinstance(bound, OpenForm):
         return bound
-    if isinstance(bound, ObjectForm) or (isinstance(bound, SameForm) and is_plain(bound.value)):
+    if isinstance(bound, ObjectForm) or (isinstance(bound, SameForm) and is_told_by_value(bound.value)):
         return ObjectForm(_kind_of(bound), name)
     if isinstance(bound, BuiltForm) and issubclass(bound.cls, tuple | list) and bound.parts:
         # Reading the name reads its parts: each is checked.
@@ -274,8 +344,11 @@ def covers(form: Form, other: Form) -> bool:
             and form.stop_gradient == other.stop_gradient and bool(form.missing) >= bool(other.missing)
         )
     if isinstance(form, OpenForm) and isinstance(other, OpenForm):
-        known, new = form.elements.form, other.elements.form
-        return known is new or new is None or (known is not None and covers(known, new))
+        pairs = [(form.elements.form, other.elements.form)]
+        if form.elements.keys is not None and other.elements.keys is not None:
+            pairs.append((form.elements.keys.form, other.elements.keys.form))
+        return all(
+            known is new or new is None or (known is not None and covers(known, new)) for known, new in pairs)
     if isinstance(form, EitherForm):
         others = other.forms if isinstance(other, EitherForm) else (other,)
         return all(any(covers(known, new) for known in form.forms) for new in others)
@@ -291,7 +364,7 @@ def inputs_of(tracer: Tracer, form: Form, name: str) -> list[Value]:
     if isinstance(form, ObjectForm):
         return [tracer.new_value(name, None, kind=form.kind, maybe_missing=form.missing)]
     if isinstance(form, OpenForm):
-        return [tracer.new_value(name, None, kind=list)]
+        return [tracer.new_value(name, None, kind=form.elements.cls)]
     if isinstance(form, BuiltForm):
         return [value for part in form.parts for value in inputs_of(tracer, part, name)]
     return []
@@ -312,21 +385,15 @@ def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value], *sources: Any) 
     if isinstance(form, SameForm):
         return form.value
     if isinstance(form, OpenForm):
-        return new_list(tracer, next(values), form.elements)
+        return new_open(tracer, next(values), form.elements)
     assert isinstance(form, BuiltForm)
     parts = [
         rebuilt(
             tracer, part, values,
-            *(list(s.values() if isinstance(s, dict) else s)[i] for s in sources if s is not MISSING))
+            *(parts_in(s)[i] for s in sources if s is not MISSING))
         for i, part in enumerate(form.parts)
     ]
-    if form.keys is not None:
-        return dict(zip(form.keys, parts, strict=True))
-    return form.cls(*parts) if hasattr(form.cls, "_fields") else form.cls(parts)
-
-
-def _part(built: Any, position: int) -> Any:
-    return list(built.values() if isinstance(built, dict) else built)[position]
+    return built_of(tracer, form, parts)
 
 
 def values_of(tracer: Tracer, form: Form, thing: Any, value_of: ValueOf) -> list[Value]:
@@ -334,14 +401,13 @@ def values_of(tracer: Tracer, form: Form, thing: Any, value_of: ValueOf) -> list
     if isinstance(form, SameForm):
         return []
     if isinstance(form, BuiltForm):
-        parts = [MISSING] * len(form.parts) if thing is MISSING else (
-            thing.values() if isinstance(thing, dict) else thing)
+        parts = [MISSING] * len(form.parts) if thing is MISSING else parts_in(thing)
         pairs = zip(form.parts, parts, strict=True)
         return [value for part, inner in pairs for value in values_of(tracer, part, inner, value_of)]
     if thing is MISSING:
         return [tracer.constant(None if isinstance(form, TensorForm) else MISSING)]
     if isinstance(form, OpenForm):
-        return [tracer.lowering.list_of_run(thing)]
+        return [tracer.lowering.container_of_run(thing)]
     if isinstance(thing, TensorBase):
         value = value_of(thing if isinstance(thing, Variable) else tracer.lift(thing))
         return [tracer.materialise(value) if isinstance(form, ObjectForm) else value]
@@ -352,10 +418,9 @@ def differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any, 
     """(where, before, after) for each place of a mutable object that holds something else."""
     if isinstance(node, CellType | Variable):
         yield None, before, after
-    elif isinstance(before, list):
-        is_of_run = [len(content) == 1 and type(content[0]) is OpenItems for content in (before, after)]
-        if type(node) is list and (len(before) != len(after) or is_of_run == [False, True]):
-            raise Grown(node, "a list changes its length from turn to turn")
+    elif type(node) in OPENED and _has_other_places(before, after):
+        raise Grown(node, f"a {type(node).__name__} holds other things, or more of them, from turn to turn")
+    elif isinstance(before, list | deque):
         if len(before) != len(after):
             raise CannotMerge(f"a {type(node).__name__} changes its length from turn to turn")
         for position, (old, now) in enumerate(zip(before, after, strict=True)):
@@ -371,11 +436,18 @@ def differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any, 
         raise CannotMerge(f"a {type(node).__name__} changes from turn to turn")
 
 
+def _has_other_places(before: Any, after: Any) -> bool:
+    """True if a container has another length or other keys, or is one of the run only after a turn."""
+    if held_items(before) is None and held_items(after) is not None:
+        return True
+    return len(before) != len(after) if isinstance(before, list | deque) else list(before) != list(after)
+
+
 def _shown(form: Form) -> str:
     if isinstance(form, TensorForm):
         return f"a tensor {form.spec}"
     if isinstance(form, OpenForm):
-        return "a list"
+        return f"a {form.elements.cls.__name__}"
     if isinstance(form, BuiltForm):
         return f"a {form.cls.__name__} of {len(form.parts)}"
     if isinstance(form, ObjectForm):

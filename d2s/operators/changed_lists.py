@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import carried, open_lists
+from d2s.operators import carried, open_elements
 from d2s.operators.carried import EitherForm, Form, ObjectForm, TensorForm
 from d2s.operators.guards import Guard
 from d2s.operators.open_items import Elements, new_list
@@ -33,7 +33,7 @@ def note_put(tracer: Tracer, owner: list[Any], value: Any) -> None:
     """Take note that something is put into an older list."""
     elements = tracer.put_in.setdefault(id(owner), Elements())
     if elements is not None:
-        open_lists.put(tracer, elements, value)
+        open_elements.put(tracer, elements, value)
 
 
 def of_run(tracer: Tracer, thing: Any) -> list[Any] | None:

@@ -35,7 +35,7 @@ from d2s.operators.attempts import as_raised
 from d2s.operators.converted import is_converted, is_loaded, nested_in
 from d2s.operators.guards import lookup
 from d2s.operators.heap import CONTAINERS, Fields, Heap, container_class, content_of, fields_of, is_user_object, restore
-from d2s.operators.open_items import OpenItems, is_open, refuse
+from d2s.operators.open_items import OpenItems, TableView, is_open, refuse
 from d2s.operators.symbols import SymbolicRange
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Value, values_in
@@ -76,6 +76,8 @@ class Lowering:
             return self._tensor(tree)
         if isinstance(tree, OpenItems):
             refuse()
+        if isinstance(tree, TableView):
+            return tracer.object_value(tree.of_run())
         if isinstance(tree, ObjectVariable):
             return tracer.object_value(tree)
         if isinstance(tree, TensorBase):
@@ -236,13 +238,13 @@ class Lowering:
         known = self._known(thing)
         if known is None:
             if is_of_run:
-                refuse("a list whose length only the run knows is used outside of the branch or turn that made it")
+                refuse("a container of the run is used outside of the branch or turn that made it")
             known = self._make(thing, _maker_of(thing))
         self._fill(known)
         return known.value
 
-    def list_of_run(self, thing: list[Any]) -> Value:
-        """What stands for a list at the end of a turn."""
+    def container_of_run(self, thing: Any) -> Value:
+        """What stands for a container at the end of a turn."""
         return self.made[id(thing)].value if is_open(thing) else self._built(thing)
 
     def adopt(self, thing: Any, value: Value) -> None:

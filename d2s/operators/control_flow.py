@@ -107,9 +107,19 @@ class Mark:
 class Turns:
     """Something to loop over, whose length only the run knows."""
 
+    def has(self, index: Any) -> Any:
+        """Is there a turn with this number?  Asked of one after the other."""
+        return index < self.length()
+
+    def around(self, body: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """The body of a loop over this."""
+        return body
+
     def length(self) -> Any:
         """How many turns there are."""
-        raise NotImplementedError
+        raise UnsupportedSyntaxError(
+            "how much there is to loop over is asked for, which only the run knows at the end of the loop",
+            user_location(), "Make a list of it before.", kind="U29")
 
     def part(self, index: Any) -> Any:
         """What the turn with this number is given."""
@@ -125,8 +135,9 @@ def for_loop(
         _count(tracer, iterable, body, stop)
         return
     if isinstance(iterable, Turns):
+        body = iterable.around(body)
         _turns(
-            tracer, 0, 1, lambda index: index < iterable.length(), lambda index: body(iterable.part(index)), stop)
+            tracer, 0, 1, iterable.has, lambda index: body(iterable.part(index)), stop)
         return
     iterator = iter(iterable)
     place, decided = user_location(), [0]
@@ -206,10 +217,21 @@ def _guarded_turn(tracer: Tracer, body: Callable[[Any], Any], item: Any, stop: C
 def _count(tracer: Tracer, numbers: SymbolicRange, body: Callable[[Any], Any], stop: Callable[[], Any] | None) -> None:
     """A loop over a range whose length is known when the Program runs."""
     if is_symbol(numbers.step):
-        raise UnsupportedSyntaxError("range() with a symbolic step cannot become a graph", user_location(), kind="U18")
+        length = tracer.python_call(length_of_range, (numbers.start, numbers.stop, numbers.step), kind=int, effect=True)
+        _turns(tracer, 0, 1, lambda index: index < length,
+               lambda index: body(numbers.start + index * numbers.step), stop)
+        return
     compare = operator.lt if numbers.step > 0 else operator.gt
     end = numbers.stop
     _turns(tracer, numbers.start, numbers.step, lambda index: end is None or compare(index, end), body, stop)
+
+
+def number_of_range(start: int, stop: int, step: int, index: int) -> int:
+    return range(start, stop, step)[index]
+
+
+def length_of_range(start: int, stop: int, step: int) -> int:
+    return len(range(start, stop, step))
 
 
 def _turns(

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import access, open_functions, open_lists
+from d2s.operators import access, open_functions, open_tables
 from d2s.operators.equality import is_plain
 from d2s.operators.heap import content_of, restore
 from d2s.operators.late_call import late_call
@@ -26,7 +26,7 @@ def shallow_copy(tracer: Tracer, thing: Any) -> Any:
     if method is not None:
         return late_call(method)
     if is_open(thing):
-        return open_lists.copied(tracer, copy.copy, thing)
+        return open_tables.copied(tracer, thing)
     if type(thing) in _CONTAINERS:
         return copy.copy(tracer.snapshot(thing))
     if tracer.is_made(thing):

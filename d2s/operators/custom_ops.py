@@ -9,8 +9,8 @@ from d2s.core.spec import is_floating
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.carried import form_of
 from d2s.operators.heap import Heap
+from d2s.operators.open_elements import element
 from d2s.operators.open_items import Elements
-from d2s.operators.open_lists import element
 from d2s.operators.region import trace_branch
 from d2s.operators.symbols import symbol_of
 from d2s.operators.tracer import Tracer

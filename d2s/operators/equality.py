@@ -99,6 +99,11 @@ def is_plain(value: Any) -> bool:
         kind.__module__ in _VALUE_MODULES and not isinstance(value, enum.Enum))
 
 
+def is_told_by_value(value: Any) -> bool:
+    """True for what the run can have in place of a value that is known now: plain values and members of enums."""
+    return is_plain(value) or isinstance(value, enum.Enum)
+
+
 def shows_its_content(value: Any) -> bool:
     """True for objects that the trace reads part by part: containers, arrays, objects with attributes.
 

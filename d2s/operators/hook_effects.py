@@ -16,7 +16,7 @@ from d2s.operators import policy
 from d2s.operators.converted import nested_in
 from d2s.operators.guards import is_empty, lookup
 from d2s.operators.heap import Fields, Heap
-from d2s.operators.open_lists import forget_elements, open_list
+from d2s.operators.open_elements import forget_elements, open_up
 from d2s.static.runtime import check_states, content_of_cell, states_of
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -62,7 +62,7 @@ class Watch:
             _read_cell(tracer, cell)
         for node in self.nodes:
             if type(node) is list:
-                open_list(tracer, node)
+                open_up(tracer, node)
                 forget_elements(node)
             elif not isinstance(node, CellType | FunctionType | Variable):
                 thing = node.owner if isinstance(node, Fields) else node

@@ -25,7 +25,6 @@ from d2s.operators import (
 from d2s.operators.attempts import Handlers, note_caught
 from d2s.operators.converted import mark_nested
 from d2s.operators.names import Names
-from d2s.operators.open_items import refuse
 from d2s.operators.symbols import SymbolicRange, is_symbol
 from d2s.operators.tracer import current_tracer
 from d2s.static.runtime import content_of_cell
@@ -237,7 +236,7 @@ class TraceOperators(PythonOperators):
         if tracer is None:
             return iterable
         if isinstance(iterable, Variable):
-            return iterable
+            return open_lists.rows_of(tracer, iterable)  # type: ignore[no-any-return]
         from d2s.operators.protocols import iterable_of
 
         found: Iterable[Any] = iterable_of(tracer, iterable)
@@ -247,7 +246,7 @@ class TraceOperators(PythonOperators):
         self, iterable: Iterable[Any], elt: Callable[[Any], Any], test: Callable[[Any], Any] | None = None
     ) -> list[Any]:
         tracer = current_tracer()
-        if tracer is None or not isinstance(iterable, open_lists.Parts | SymbolicRange):
+        if tracer is None or not isinstance(iterable, control_flow.Turns | SymbolicRange):
             return PythonOperators.list_comp(iterable, elt, test)
         return open_lists.list_comp(tracer, iterable, elt, test)
 
@@ -266,11 +265,18 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         if tracer is None or not isinstance(iterable, control_flow.Turns | SymbolicRange):
             return PythonOperators.generator(is_lazy, iterable, elt, test)
-        if is_lazy and test is None:
-            return open_lists.Mapped(tracer, iterable, elt)
         if is_lazy:
-            refuse("any() or all() of a generator with `if` over what only the run knows the length of")
+            turns = open_lists.Counted(tracer, iterable) if isinstance(iterable, SymbolicRange) else iterable
+            return open_lists.Generated(tracer, turns, elt, test)
         return open_lists.list_comp(tracer, iterable, elt, test)
+
+    def nested(  # type: ignore[override]
+        self, iterable: Iterable[Any], inner: Callable[[Any], Any], test: Callable[[Any], Any] | None = None
+    ) -> Any:
+        tracer = current_tracer()
+        if tracer is None:
+            return PythonOperators.nested(iterable, inner, test)
+        return open_functions.nested(tracer, iterable, inner, test)
 
     def parts(self, value: Any, count: int) -> Any:  # type: ignore[override]
         return PythonOperators.parts(self.unpack(value, count), count)
@@ -293,9 +299,8 @@ class TraceOperators(PythonOperators):
 
     def spread(self, value: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()
-        if tracer is None or not open_lists.is_open(value):
-            return self.iterate(value)
-        return open_functions.spread(tracer, value)
+        spread = None if tracer is None else open_functions.spread(tracer, value)
+        return self.iterate(value) if spread is None else spread
 
     def displayed(self, made: list[Any]) -> list[Any]:  # type: ignore[override]
         tracer = current_tracer()

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import operator
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import keys, native, open_lists, picking, special_methods
+from d2s.operators import (
+    keys,
+    native,
+    open_functions,
+    open_items,
+    open_lists,
+    open_tables,
+    picking,
+    policy,
+    special_methods,
+)
 from d2s.operators.access import special
+from d2s.operators.control_flow import Turns, number_of_range
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import check_unwritten, holds_symbols, holds_tensors, run_over
+from d2s.operators.libraries import check_unwritten, holds_objects, holds_symbols, holds_tensors, run_over
 from d2s.operators.older_arrays import holds_older_content, index_of, index_of_tensor
-from d2s.operators.open_items import is_open
+from d2s.operators.open_elements import open_up
+from d2s.operators.open_items import TABLES, TableView, is_open, is_open_table
 from d2s.operators.protocols import iterable_of
 from d2s.operators.sources import Constant
+from d2s.operators.symbols import SymbolicRange
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -31,19 +44,29 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
         return target[_index(tracer, index)]
     if isinstance(value, ObjectVariable):
         return value[index]
+    if isinstance(value, SymbolicRange):
+        return _number_of(tracer, value, index)
     tracer.check_untouched(value)
-    if is_open(value):
-        return open_lists.item(tracer, value, index)
+    if is_open(value) or (type(value) in _FILLING and not tracer.is_outer(value) and holds_objects(index)):
+        tracer.needed_by_python(index)
+        open_up(tracer, value)
+        return _meaning(value).item(tracer, value, index)
     getter = special(tracer, value, "__getitem__")
     if getter is not None:
         return late_call(getter, index)
+    if type(value) is list and isinstance(index, slice) and not tracer.is_unknown(value):
+        index = _bounds(index)
+        if _holds_symbol(index):
+            whole = list(tracer.snapshot(value))
+            open_up(tracer, whole)
+            return open_lists.item(tracer, whole, index)
     if isinstance(value, dict):
         keys.key(tracer, index, value)
     _adopt_namespace(tracer, value)
     source = tracer.source_of(value)
     if is_layer(value):
-        return late_call(MethodType(lookup(type(value), "__getitem__"), value), index)
-    if source is None or holds_tensors(value):
+        return _layer_in(tracer, value, index)
+    if source is None or not _holds_plain_values(value):
         place = picking.place_in(tracer, value, index)
         if place is not None:
             names = picking.names_in(tracer, value)
@@ -78,6 +101,52 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     if isinstance(value, list | tuple | dict) or type(value).__name__ == "deque":
         return tracer.snapshot(value)[index] if isinstance(index, slice) else tracer.read_item(value, index, source)
     return tracer.python_call(operator.getitem, (value, index), effect=True)
+
+
+def _bounds(cut: slice) -> slice:
+    """A slice with numbers in place of tensors."""
+    return slice(*(part.item() if isinstance(part, Variable) and part.dtype.kind in "iu" else part
+                   for part in (cut.start, cut.stop, cut.step)))
+
+
+def _number_of(tracer: Tracer, span: SymbolicRange, index: Any) -> Any:
+    """``range(start, stop, step)[index]``."""
+    if isinstance(index, slice):
+        open_items.refuse("a part of a range whose length only the run knows")
+    return tracer.python_call(number_of_range, (span.start, span.stop, span.step, index), kind=int, effect=True)
+
+
+def _meaning(thing: Any) -> Any:
+    """What is meant by items of a container of the run."""
+    return open_tables if is_open_table(thing) else open_lists
+
+
+# Dicts that make what is missing in them.
+_FILLING = (defaultdict, Counter)
+
+
+def _holds_plain_values(container: Any) -> bool:
+    """True if all that is known of the elements of an older container is known when the Program runs."""
+    return isinstance(container, list | tuple | dict) and all(
+        map(is_plain, container.values() if isinstance(container, dict) else container))
+
+
+def _layer_in(tracer: Tracer, layer: Any, index: Any) -> Any:
+    """``layer[index]``; of a container of d2s whose index only the run knows, it is one of its layers."""
+    getter = MethodType(lookup(type(layer), "__getitem__"), layer)
+    if not isinstance(index, TensorBase | ObjectVariable) or not policy.is_own(getter.__func__.__code__):
+        return late_call(getter, index)
+    names = list(layer) if hasattr(layer, "keys") else range(len(layer))
+    if not names or len(names) > picking.MAX_ELEMENTS:
+        return late_call(getter, index)
+    place = tracer.python_call(_place_of_layer, (layer, index, tuple(names)), kind=int, effect=True)
+    return picking.picked(tracer, lambda number: late_call(getter, names[number]), place, len(names))
+
+
+def _place_of_layer(layer: Any, index: Any, names: tuple[Any, ...]) -> int:
+    """Which of its layers ``layer[index]`` is, in the run."""
+    found = layer[index]
+    return next(place for place, key in enumerate(names) if layer[key] is found)
 
 
 def _position(tracer: Tracer, held: Any, index: Any) -> Any:
@@ -130,9 +199,15 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     if isinstance(target, ObjectVariable):
         tracer.effect(operator.setitem, target, index, value)
         return
-    if is_open(target) or (is_open(value) and isinstance(index, slice) and type(target) is list):
-        open_lists.open_list(tracer, target)
-        open_lists.store_item(tracer, target, index, value)
+    if isinstance(index, slice) and type(target) is list:
+        whole = open_functions.as_open_list(tracer, value)
+        value = value if whole is None else whole
+    if is_open(target) or (is_open(value) and isinstance(index, slice) and type(target) is list) or (
+            type(target) in TABLES and not tracer.is_outer(target) and holds_objects(index)):
+        tracer.needed_by_python(index)
+        tracer.check_not_frozen(target)
+        open_up(tracer, target)
+        _meaning(target).store_item(tracer, target, index, value)
         return
     tracer.check_not_frozen(target)
     if isinstance(index, slice):
@@ -178,7 +253,8 @@ def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
     deleter = None if isinstance(target, ObjectVariable | TensorBase) else special(tracer, target, "__delitem__")
     if deleter is not None:
         late_call(deleter, index)
-    elif is_open(target):
+    elif is_open(target) or (isinstance(target, list | dict) and not tracer.is_outer(target) and holds_objects(index)):
+        open_up(tracer, target)
         tracer.effect(operator.delitem, target, index)
     elif isinstance(target, ObjectVariable) or tracer.is_outer(target):
         tracer.effect(operator.delitem, target, index)
@@ -198,14 +274,18 @@ def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
         return function(target if isinstance(target, Variable) else tracer.lift(target), value)
     tracer.check_not_frozen(target)
     check_unwritten(tracer, target, value)
-    if is_open(target) or is_open(value):
+    in_place = _is_changed_in_place(target, name) and tracer.is_outer(target)
+    if not in_place and (is_open_table(target) or (type(target) in (dict, set) and is_open(value))):
+        open_up(tracer, target)
+        return open_tables.augmented(tracer, name, target, value)
+    if not in_place and (is_open(target) or is_open(value)):
         return open_lists.augmented(tracer, name, target, value)
     method = special(tracer, target, f"__{name}__")
     if method is not None:
         result = late_call(method, value)
         if result is not NotImplemented:
             return result
-    if _is_changed_in_place(target, name) and tracer.is_outer(target):
+    if in_place:
         tracer.effect(function, target, value)
         tracer.changed(target)
         return target
@@ -231,6 +311,8 @@ def mapping(tracer: Tracer, thing: Any) -> Any:
 def contains(tracer: Tracer, container: Any, element: Any) -> Any:
     """``element in container``."""
     tracer.check_untouched(container)
+    if isinstance(container, TableView | SymbolicRange | Turns):
+        container = open_functions.as_open_list(tracer, container)
     is_table = type(container) is dict and tracer.place_of(container, element) is not None
     if is_table and element in (tracer.stored_keys(container) or ()):
         return True

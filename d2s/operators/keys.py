@@ -14,12 +14,15 @@ from typing import Any, NoReturn
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import native
+from d2s.operators.control_flow import for_loop
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import lookup
 from d2s.operators.heap import Heap, container_class
 from d2s.operators.late_call import late_call
+from d2s.operators.libraries import holds_objects
 from d2s.operators.open_items import is_open
 from d2s.operators.policy import is_convertible
+from d2s.operators.protocols import iterable_of
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
 
@@ -74,17 +77,33 @@ def _hash_of(tracer: Tracer, thing: Any) -> Any:
 
 def dict_of(tracer: Tracer, pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     """A dict of keys and values."""
+    from d2s.operators.items import store_item
+
     made: dict[Any, Any] = {}
-    for name, value in pairs:
-        made[key(tracer, name, made)] = value
+
+    def add(pair: tuple[Any, Any]) -> None:
+        store_item(tracer, made, *pair)
+
+    if is_open(pairs):
+        for_loop(tracer, iterable_of(tracer, pairs), add, None)
+        return made
+    for pair in pairs:
+        add(pair)
     return made
 
 
 def set_of(tracer: Tracer, parts: Iterable[Any]) -> set[Any]:
     """A set of members."""
     made: set[Any] = set()
+
+    def add(part: Any) -> None:
+        late_call(made.add, part)
+
+    if is_open(parts):
+        for_loop(tracer, iterable_of(tracer, parts), add, None)
+        return made
     for part in parts:
-        made.add(key(tracer, part, made))
+        add(part)
     return made
 
 
@@ -93,11 +112,21 @@ def made(tracer: Tracer, cls: Any, things: Any, named: dict[str, Any]) -> Any:
     if not isinstance(things, Iterable) or isinstance(things, TensorBase | ObjectVariable | str):
         return cls(things, **named)
     if cls is not dict:
-        return cls(set_of(tracer, things))
+        members = set_of(tracer, things)
+        if cls is frozenset and is_open(members):
+            return tracer.python_call(frozenset, (members,), kind=frozenset, effect=True)
+        return members if cls is set else cls(members)
     if isinstance(things, dict) or hasattr(things, "keys"):
         seen_by(tracer, things)
         return dict(things, **named)
+    if is_open(things):
+        found = dict_of(tracer, things)
+        for name, value in named.items():
+            late_call(found.__setitem__, name, value)
+        return found
     pairs = [tracer.snapshot(pair) for pair in things]
+    if any(isinstance(pair, list | tuple) and len(pair) == 2 and holds_objects(pair[0]) for pair in pairs):
+        return dict_of(tracer, [*pairs, *named.items()])
     seen_by(tracer, pairs, {})
     return dict(pairs, **named)
 

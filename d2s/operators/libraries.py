@@ -14,7 +14,6 @@ import logging
 import math
 import sys
 from collections import deque
-from collections.abc import Iterator
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -24,8 +23,9 @@ from d2s.core.interpreter import TensorBase
 from d2s.errors import Location, TracingError, user_location
 from d2s.operators import coroutines, places, policy
 from d2s.operators.equality import is_plain
-from d2s.operators.older_arrays import holds_older, holds_older_content, know
-from d2s.operators.open_items import is_open
+from d2s.operators.older_arrays import holds_older_content, know
+from d2s.operators.open_elements import forget_elements, open_up
+from d2s.operators.open_items import OPENED, is_open
 from d2s.operators.purity import (
     ACT_IN_NUMPY,
     EFFECTS_IN_BUILTINS,
@@ -53,14 +53,7 @@ READERS: dict[type, frozenset[str]] = {
     deque: frozenset({"copy", "count", "index", "__getitem__", "__contains__", "__len__", "__iter__", "__eq__",
                       "__reversed__"}),
 }
-_GIVE_NOTHING = frozenset({
-    "append", "extend", "insert", "remove", "clear", "sort", "reverse", "update", "add", "discard", "appendleft",
-    "extendleft", "rotate", "move_to_end", "subtract", "__setitem__", "__delitem__", "difference_update",
-    "intersection_update", "symmetric_difference_update",
-})
 
-# Methods of arrays that write to them.
-_WRITE_TO_ARRAYS = frozenset({"fill", "put", "sort", "partition", "resize", "itemset", "setfield"})
 
 # Classes that only keep what they are given, or hand it on.
 _HAND_ON = (
@@ -91,7 +84,9 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
     owner = getattr(func, "__self__", None)
     name = getattr(func, "__name__", "")
     if owner is not None and not isinstance(owner, type(math)) and not isinstance(func, type):
-        return _call_bound_builtin(tracer, func, owner, name, args, kwargs)
+        from d2s.operators.bound_methods import call_bound
+
+        return call_bound(tracer, func, owner, name, args, kwargs)
     if func is object.__new__:
         made = object.__new__(args[0])
         tracer.note_made(made)
@@ -132,114 +127,36 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
     if any(func is known for known in _HAND_ON) and not any(isinstance(arg, ObjectVariable) for arg in args[1:]):
         return _call_with_older(tracer, func, args, kwargs)
     if holds_objects(args) or holds_objects(kwargs) or (module in ("math", "cmath") and holds_symbols(args)):
-        return run_later(tracer, func, args, kwargs)
+        return _call_with_objects(tracer, func, args, kwargs)
     return _call_with_older(tracer, func, args, kwargs)
 
 
-# Methods of containers that read all that another container holds.
-_TAKE_WHOLE = frozenset({
-    "extend", "extendleft", "update", "intersection_update", "difference_update", "symmetric_difference_update"})
-# These too, and change nothing.
-_COMPARE_WHOLE = frozenset({
-    "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"})
-
-
-# Those that compare what the container holds.
-_COMPARING = ("index", "count", "remove", "sort")
-
-
-def _call_bound_builtin(
-    tracer: Tracer, func: Any, owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """A method of a built-in type."""
-    from d2s.operators import keys, open_lists
-    from d2s.operators.open_lists import Parts
-    from d2s.operators.protocols import iterable_of
-
-    tracer.check_untouched(owner)
-    if name in _TAKE_WHOLE or name in _COMPARE_WHOLE:
-        args = tuple(run_over(tracer, arg) for arg in args)
-    args = keys.asked_for(tracer, owner, name, args)
-    if is_open(owner):
-        return open_lists.call_method(tracer, func, owner, args, kwargs)
-    if type(owner) is list and name in _TAKE_WHOLE and args and is_open(args[0]):
-        return open_lists.take_all(tracer, owner, func, args)
-    outer = tracer.is_outer(owner)
-    if isinstance(owner, BaseException) and not outer:
-        if name == "add_note" and holds_objects(args):
-            # Python takes only text that it knows.
-            owner.__dict__.setdefault("__notes__", []).extend(args)
-            return None
-        return func(*args, **kwargs)
-    kind = next((kind for kind in READERS if isinstance(owner, kind)), None)
-    is_sequence = isinstance(owner, list | tuple | deque)
-    if not outer and is_sequence and name in ("index", "count", "remove", "__contains__") and len(args) == 1:
-        from d2s.operators.special_methods import compares, search
-
-        if compares(tracer, owner) or compares(tracer, args[0]) or holds_older(tracer, owner):
-            return search(tracer, owner, name, args[0])
-    if not outer and is_sequence and name in _COMPARING and not kwargs.get("key"):
-        know(tracer, owner, *args)
-    if kind is not None and name not in READERS[kind]:
-        if not outer:
-            tracer.check_not_frozen(owner)
-            if name in _TAKE_WHOLE:
-                args, kwargs = seen(tracer, args), seen_named(tracer, kwargs)
-            return func(*args, **_with_traced_key(tracer, owner if name == "sort" else (), kwargs))
-        from d2s.operators import changed_lists
-
+def _call_with_objects(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A library function that is pure, or changes its first argument, given what only the run knows."""
+    changed = args[0] if args and _may_change(func) else None
+    if changed is not None and tracer.is_outer(changed):
         result = run_later(tracer, func, args, kwargs)
-        changed_lists.note_method(tracer, owner, name, args)
-        if holds_tensors(args):
-            tracer.given_tensors[id(owner)] = owner
-        if holds_tensors(list(owner)) or id(owner) in tracer.given_tensors:
-            tracer.elements.add(result.value)
-        return None if name in _GIVE_NOTHING else result
-    if outer and tracer.is_unknown(owner):
-        return run_later(tracer, func, args, kwargs)
-    if outer and (kind is not None or isinstance(owner, tuple | frozenset)):
-        if holds_objects(args):
-            return run_later(tracer, func, args, kwargs)
-        shown = tracer.view_of(owner) if name in ("keys", "values", "items") else tracer.snapshot(owner)
-        if name in _COMPARING:
-            know(tracer, shown, *args)
-        return getattr(shown, name)(*seen(tracer, args), **seen_named(tracer, kwargs))
-    if isinstance(owner, str | bytes) and name == "join" and args:
-        parts = iterable_of(tracer, args[0])
-        args = (args[0] if isinstance(parts, Parts | ObjectVariable) else list(parts),)
-    if isinstance(owner, str | bytes) and (_tells_later(tracer, args) or _tells_later(tracer, kwargs)):
-        if name == "format":
-            from d2s.operators.special_methods import text_later
+        tracer.changed(changed)
+        return result
+    if type(changed) in OPENED:
+        # What it holds from now on, only the run knows.
+        tracer.check_not_frozen(changed)
+        open_up(tracer, changed)
+    if type(changed) is list and policy.module_of(func) in _ORDERING:
+        from d2s.operators.open_functions import call_ordering
 
-            return text_later(tracer, func, args, kwargs)
-        return tracer.python_call(func, args, kwargs, kind=type(owner) if name == "join" else None, effect=True)
-    if not outer and isinstance(owner, Iterator):
-        return func(*args, **kwargs)
-    if isinstance(owner, np.ndarray) and (name in _WRITE_TO_ARRAYS or "out" in kwargs):
-        check_unwritten(tracer, [owner, kwargs.get("out")], args, kwargs)
-    module = type(owner).__module__.partition(".")[0]
-    if module == "decimal":
-        note_decimals(tracer)
-    if module in PURE and not (module == "numpy" and "random" in type(owner).__module__):
-        if holds_objects(args) or (outer and not is_plain(owner)) or name in EFFECTS_IN_PURE or (
-                module == "numpy" and holds_older_content(tracer, [*args, *kwargs.values()])):
-            return run_later(tracer, func, args, kwargs)
-        args, kwargs = tuple(map(_if_known, seen(tracer, args))), seen_named(tracer, kwargs)
-        return tracer.late_arrays.call(func, args, kwargs) if module == "numpy" else func(*args, **kwargs)
-    return call_unknown(tracer, func, args, kwargs)
+        return call_ordering(tracer, func, args, kwargs)
+    if is_open(changed):
+        forget_elements(changed)
+    return run_later(tracer, func, args, kwargs)
 
+
+_ORDERING = frozenset({"heapq", "_heapq", "bisect", "_bisect"})
 
 def _tells_later(tracer: Tracer, thing: Any) -> bool:
     from d2s.operators.native import tells_later
 
     return tells_later(tracer, thing)
-
-
-def _with_traced_key(tracer: Tracer, parts: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-    from d2s.operators.special_methods import order_key
-
-    key = order_key(tracer, parts, kwargs.get("key"))
-    return kwargs if key is None else {**kwargs, "key": traced(key)}
 
 
 def traced(func: Any) -> Any:
@@ -287,7 +204,7 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
         return run_later(tracer, func, args, kwargs)
     looks = module in _CALLING
     if looks or any(func is known for known in _CALL_THEIR_ARGUMENTS):
-        given = _if_known if looks else _if_users
+        given = if_known if looks else _if_users
         args = tuple(map(given, args))
         kwargs = {name: given(arg) for name, arg in kwargs.items()}
     if isinstance(func, type) and issubclass(func, dict):
@@ -314,7 +231,7 @@ def _if_users(arg: Any) -> Any:
     return traced(arg) if callable(arg) and not isinstance(arg, TensorBase) else arg
 
 
-def _if_known(arg: Any) -> Any:
+def if_known(arg: Any) -> Any:
     """The same for a library that looks at what the function gives."""
     called = _if_users(arg)
     if called is arg or isinstance(arg, type):
@@ -372,6 +289,9 @@ def call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwar
     module = policy.module_of(func)
     if func is logging.getLogger and not holds_objects(args):
         return func(*args, **kwargs)
+    if module == "collections" and args and hasattr(args[0], "_fields"):
+        # A method of a named tuple takes apart, or makes, nothing but that.
+        return func(*seen(tracer, args), **seen_named(tracer, kwargs))
     if coroutines.is_run(func, args) and not tracer.is_outer(args[0]):
         return coroutines.run(args[0])
     if module == "pdb" and func.__name__ == "set_trace":
@@ -401,6 +321,8 @@ def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
     refuse_looking_around(func, args, kwargs)
     if runs_no_code_of_user(func):
         result = run_later(tracer, func, args, kwargs)
+        for arg in args if getattr(func, "__name__", "") == "shuffle" else ():
+            _note_written(tracer, arg)
     else:
         if tracer.late_arrays.is_fresh([*args, *kwargs.values()]):
             tracer.late_arrays.need()
@@ -416,6 +338,14 @@ def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
                 tracer.changed(arg)
         tracer.anything_may_change()
     return None if _gives_nothing(func) else result
+
+
+def _note_written(tracer: Tracer, thing: Any) -> None:
+    """Take note that a library may have put the elements of a list into another order."""
+    if tracer.is_outer(thing):
+        tracer.changed(thing)
+    elif is_open(thing):
+        forget_elements(thing)
 
 
 def made_later(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObjectVariable:

@@ -7,6 +7,7 @@ the run without turns and the run with one, and the loop goes on behind it.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,10 +21,10 @@ from d2s.operators.control_flow import Mark, and_, not_
 from d2s.operators.heap import Heap, part_of, write
 from d2s.operators.held import hold, learn_writes
 from d2s.operators.native import truth
-from d2s.operators.open_items import Elements, elements_of, is_open
-from d2s.operators.open_lists import open_list
+from d2s.operators.open_elements import open_up
+from d2s.operators.open_items import OPENED, Elements, elements_of, is_open
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
-from d2s.operators.recorder import OfAnyKind
+from d2s.operators.recorder import FOLLOWS, MERGES, RECORDS, OfAnyKind, TooManyWays
 from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
 from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.trace_state import go_back, state_of, take_handed_out, take_loop_state
@@ -54,14 +55,23 @@ def while_loop(tracer: Tracer, condition: Callable[[], Any], body: Callable[[], 
 
 def _while(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], place: Location | None) -> None:
     decided = [0]
-    if tracer.merging.get(place):
+    stage = tracer.merging.get(place, 0)
+    if stage == RECORDS:
+        try:
+            _symbolic(tracer, test, body, 0)
+        except UnsupportedSyntaxError as error:
+            if error.id != "D2S-U21":
+                raise
+            raise TooManyWays(place, FOLLOWS) from None
+        return
+    if stage > MERGES:
         for node in list(Heap([test, body], tracer.is_outer).nodes.values()):
-            if type(node) is list:
-                open_list(tracer, node)
+            if type(node) in OPENED:
+                open_up(tracer, node)
     while not _is_symbolic(tracer, test):
         if not test():
             return
-        with tracer.turn_of(place, decided):
+        with tracer.turn_of(place, decided, is_while=True):
             body()
     _symbolic(tracer, test, body, 0)
 
@@ -84,14 +94,18 @@ def _symbolic(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
     if isinstance(way, _Recorded):
         # Here it can be caught as in Python.
         way.errors.raise_chosen(way.code)
-    elif isinstance(way, list):
-        open_list(tracer, way)
+    elif type(way) in OPENED:
+        open_up(tracer, way)
         _symbolic(tracer, test, body, taken_out)
     elif way is _TestActs:
         _with_test_behind(tracer, test, body)
-    elif tracer.decide(test()):
+    elif _is_to_go_on(tracer, test()):
         body()
         _symbolic(tracer, test, body, taken_out + 1)
+
+
+def _is_to_go_on(tracer: Tracer, answer: Any) -> bool:
+    return tracer.decide(answer) if is_symbol(answer) else bool(answer)
 
 
 def _recorded(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], taken_out: int) -> Any:
@@ -315,7 +329,7 @@ class _Loop:
                 node.value = next(values[place])
                 continue
             thing = self._begun_with(place, form, values[place])
-            if isinstance(thing, list | dict):
+            if isinstance(thing, list | dict | deque | set) or self.tracer.is_made(thing):
                 self.rebuilt[id(thing)] = thing
             held[place] = list(_tensors_in(thing))
             self.made.update((id(variable), place) for variable in held[place])
@@ -435,9 +449,9 @@ class _Loop:
         flat: list[Value] = []
         for place, form in self.places.items():
             held = self._held_before(place) if isinstance(form, OpenForm) else None
-            if type(held) is list and not tracer.is_outer(held):
+            if type(held) in OPENED and not tracer.is_outer(held):
                 # Under its other names too.
-                open_list(tracer, held)
+                open_up(tracer, held)
             initial += self._values(place, form, self.before.contents[place[0]], _value_now)
             changed = outcome.changes.get(place[0])
             if changed is None:
@@ -477,8 +491,8 @@ class _Loop:
                 result = self._rebuilt(form, values, sources, sources)
                 write(node, place[1], result)
                 # Without a turn it is the object from before, which may have other names.
-                tracer.freeze(result)
-                tracer.freeze(sources[0])
+                tracer.freeze(result, True)
+                tracer.freeze(sources[0], True)
         take_loop_state(tracer, outcome.state, tracer.writes_outside > self.written)
 
     def _values(self, place: Place, form: Form, content: Any, value_of: ValueOf) -> list[Value]:
@@ -511,8 +525,10 @@ def _tensors_in(thing: Any) -> Iterator[Variable]:
     if isinstance(thing, Variable):
         yield thing
     elif isinstance(thing, tuple | list | dict):
-        for part in thing.values() if isinstance(thing, dict) else thing:
+        for part in carried.parts_in(thing):
             yield from _tensors_in(part)
+    elif carried.is_replaceable(thing):
+        yield from (part for part in carried.parts_in(thing) if isinstance(part, Variable))
 
 
 def _value_now(variable: Variable) -> Value:

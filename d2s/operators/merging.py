@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from types import CellType
 from typing import Any
 
@@ -9,10 +10,10 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators import choices, stored
-from d2s.operators.carried import OpenForm, joined
-from d2s.operators.equality import is_plain, same_plain_value, same_value
-from d2s.operators.heap import Heap
-from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list
+from d2s.operators.carried import BuiltForm, OpenForm, built_of, is_replaceable, joined
+from d2s.operators.equality import is_plain, is_told_by_value, same_plain_value, same_value
+from d2s.operators.heap import Heap, fields_of
+from d2s.operators.open_items import OPENED, Elements, elements_of, held_items, is_open, new_open
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.trace_state import TraceState
 from d2s.operators.tracer import Tracer
@@ -77,7 +78,7 @@ class _Merger:
         self.made: dict[tuple[int, int], Any] = {}
         self.kept: list[Any] = []
         self.pairs: dict[Value, Any] = {}
-        self.lists: dict[Value, list[Any]] = {}
+        self.containers: dict[Value, Any] = {}
 
     def resolve(self, outputs: tuple[Value, ...]) -> dict[Value, Value]:
         """Use the outputs that the operator really has (those of an earlier path, in a replay)."""
@@ -86,7 +87,7 @@ class _Merger:
             holder.value = real.get(own, own)
             if own in self.tracer.elements:
                 self.tracer.elements.add(holder.value)
-        for own, made in self.lists.items():
+        for own, made in self.containers.items():
             self.tracer.lowering.adopt(made, real.get(own, own))
         return real
 
@@ -135,20 +136,18 @@ class _Merger:
             return self.merge(a, b, name)
         if isinstance(node, Variable):
             return a if a is b else self.value(a, b, a.name)
+        if type(node) in OPENED and (held_items(a) is None) != (held_items(b) is None):
+            raise Grown(node, f"a {type(node).__name__} is one of the run on one path only")
         if isinstance(a, dict):
             if list(a) != list(b):
-                raise CannotMerge(f"a {type(node).__name__} has different keys or attributes")
+                raise _other_places(node, f"a {type(node).__name__} has different keys or attributes")
             return {key: self.merge(a[key], b[key], str(key)) for key in a}
         if isinstance(node, set):
             if a == b:
                 return a
-            raise CannotMerge("a set has different members")
-        if type(node) is list and _is_open(a) != _is_open(b):
-            raise Grown(node, "a list is one of the run on one path only")
+            raise _other_places(node, "a set has different members")
         if len(a) != len(b):
-            if type(node) is list:
-                raise Grown(node, "a list has different lengths")
-            raise CannotMerge("a list has different lengths")
+            raise _other_places(node, f"a {type(node).__name__} has different lengths")
         return type(a)(self.merge(x, y, "an element") for x, y in zip(a, b, strict=True))
 
     def merge(self, a: Any, b: Any, what: str) -> Any:
@@ -177,15 +176,14 @@ class _Merger:
         if isinstance(a, TensorBase) or isinstance(b, TensorBase):
             return self._truth_of_tensor(a, b, what)
         if isinstance(a, ObjectVariable) or isinstance(b, ObjectVariable) or self._are_numbers(a, b) or (
-            self.tracer.in_loop > 0 and {type(a), type(b)} <= {int, float, bool, type(None)} and type(a) is not type(b)
-        ):
+                self.tracer.in_loop > 0 and _are_of_several_kinds_or_texts(a, b)):
             return self._objects(a, b, what)
-        if type(a) is list and type(b) is list and self.tracer.in_loop and (is_open(a) or is_open(b)):
+        if type(a) is type(b) and type(a) in OPENED and self.tracer.in_loop and (is_open(a) or is_open(b)):
             for side, block in zip((a, b), self.blocks, strict=True):
                 if not is_open(side):
                     self._open(side, block, what)
-            values = map(self.tracer.lowering.list_of_run, (a, b))
-            return self._list(what, _elements_of_either(a, b, what), *values)
+            values = map(self.tracer.lowering.container_of_run, (a, b))
+            return self._container(what, _elements_of_either(a, b, what), *values)
         if type(a) is type(b):
             if isinstance(a, list | dict) and any(map(self.is_older, (a, b))):
                 # It is one of two objects, not a new one.
@@ -197,16 +195,34 @@ class _Merger:
                 return {key: self.merge(a[key], b[key], f"{what}[{key!r}]") for key in a}
             if same_plain_value(a, b):
                 return a
+            if self.tracer.in_loop and self._are_alike(a, b):
+                return self._instance(a, b, what)
         raise CannotMerge(f"{what} is {self._shown(a)} on one path and {self._shown(b)} on the other", what)
 
-    def _open(self, thing: list[Any], block: Block, what: str) -> None:
-        """Make a list that one path has made, or found, one of the run."""
+    def _are_alike(self, a: Any, b: Any) -> bool:
+        """True for two objects of a user's class, made by this call, with the same attributes."""
+        return all(self.tracer.is_made(part) and is_replaceable(part) for part in (a, b)) and (
+            list(fields_of(a)) == list(fields_of(b)))
+
+    def _instance(self, a: Any, b: Any, what: str) -> Any:
+        """One object for two: neither may be changed, nor asked which one it is, any more."""
+        pairs = zip(fields_of(a).items(), fields_of(b).values(), strict=True)
+        held = [self.merge(first, second, f"{what}.{name}") for (name, first), second in pairs]
+        for part in (a, b):
+            self.tracer.freeze(part, True)
+        form = BuiltForm(type(a), tuple(fields_of(a)), ())
+        made = built_of(self.tracer, form, held)
+        self.tracer.freeze(made, True)
+        return made
+
+    def _open(self, thing: Any, block: Block, what: str) -> None:
+        """Make a container that one path has made, or found, one of the run."""
         if self.is_older(thing):
-            raise Grown(thing, f"{what} is a list of the run on one path only")
-        from d2s.operators.open_lists import open_list
+            raise Grown(thing, f"{what} is a {type(thing).__name__} of the run on one path only")
+        from d2s.operators.open_elements import open_up
 
         with self.tracer.recording_into(block):
-            open_list(self.tracer, thing)
+            open_up(self.tracer, thing)
 
     def tensor_value(self, tensor: Any, path: int) -> Value:
         """The Value of a tensor at the end of a path."""
@@ -265,7 +281,7 @@ class _Merger:
 
     def _any_value(self, part: Any, path: int, what: str) -> Value:
         if part is MISSING or not isinstance(part, TensorBase | tuple):
-            if isinstance(part, ObjectVariable) or part is MISSING or is_plain(part):
+            if isinstance(part, ObjectVariable) or part is MISSING or is_told_by_value(part):
                 return self._object_value(part)
             raise CannotMerge(f"{what} is {self._shown(part)} on one path, and something else on the other")
         with self.tracer.recording_into(self.blocks[path]):
@@ -286,7 +302,7 @@ class _Merger:
 
     def _is_number(self, part: Any) -> bool:
         # No turn of a loop can be taken apart, so there any plain value becomes one of the run.
-        return type(part) in (int, float, bool) or (self.tracer.in_loop > 0 and is_plain(part))
+        return type(part) in (int, float, bool) or (self.tracer.in_loop > 0 and is_told_by_value(part))
 
     def _object_value(self, part: Any) -> Value:
         return part.value if isinstance(part, ObjectVariable) else self.tracer.constant(part)
@@ -305,8 +321,9 @@ class _Merger:
             note_all_sources(merged, [self.variable(present)])
             return self._holder(merged)
         if is_open(present) and self.tracer.in_loop:
-            nothing, value = self.tracer.constant(MISSING), self.tracer.lowering.list_of_run(present)
-            return self._list(what, elements_of(present), *((nothing, value) if a is MISSING else (value, nothing)))
+            nothing, value = self.tracer.constant(MISSING), self.tracer.lowering.container_of_run(present)
+            sides = (nothing, value) if a is MISSING else (value, nothing)
+            return self._container(what, elements_of(present), *sides)
         if type(present) is list and self.before.holds(present) and self.tracer.in_loop:
             raise Grown(present, f"{what} is bound on one path only")
         if isinstance(present, tuple | list) and present and self.tracer.in_loop:
@@ -315,7 +332,7 @@ class _Merger:
             parts = [self._with_missing(x, y, what) for x, y in pairs]
             return type(present)(*parts) if hasattr(present, "_fields") else type(present)(parts)
         kind = present.value.kind if isinstance(present, ObjectVariable) else type(present)
-        if not self.tracer.in_loop or not (isinstance(present, ObjectVariable) or is_plain(present)):
+        if not self.tracer.in_loop or not (isinstance(present, ObjectVariable) or is_told_by_value(present)):
             # Outside of loops both paths are followed, each with what it knows.
             raise CannotMerge(f"{what} is bound on one path only", what)
         out = self.tracer.new_value(what, None, kind=kind, maybe_missing=what)
@@ -337,11 +354,11 @@ class _Merger:
         self._give(out, a, b)
         return out
 
-    def _list(self, what: str, elements: Elements, a: Value, b: Value) -> list[Any]:
-        """The list of the run that is one of two."""
-        out = self.tracer.new_value(what, None, kind=list)
+    def _container(self, what: str, elements: Elements, a: Value, b: Value) -> Any:
+        """The container of the run that is one of two."""
+        out = self.tracer.new_value(what, None, kind=elements.cls)
         self._give(out, a, b)
-        made = self.lists[out] = new_list(self.tracer, out, elements)
+        made = self.containers[out] = new_open(self.tracer, out, elements)
         return made
 
     def _give(self, out: Value, a: Value, b: Value) -> None:
@@ -364,8 +381,8 @@ def _itself(thing: Any) -> Any:
     return thing
 
 
-def _elements_of_either(a: list[Any], b: list[Any], what: str) -> Elements:
-    """What is known of the elements of a list of the run that is one of two."""
+def _elements_of_either(a: Any, b: Any, what: str) -> Elements:
+    """What is known of the elements of a container of the run that is one of two."""
     first, second = elements_of(a), elements_of(b)
     if first is second:
         return first
@@ -377,8 +394,15 @@ def _elements_of_either(a: list[Any], b: list[Any], what: str) -> Elements:
     return form.elements
 
 
-def _is_open(content: list[Any]) -> bool:
-    return len(content) == 1 and type(content[0]) is OpenItems
+def _other_places(node: Any, text: str) -> CannotMerge:
+    return Grown(node, text) if type(node) in OPENED else CannotMerge(text)
+
+
+def _are_of_several_kinds_or_texts(a: Any, b: Any) -> bool:
+    """True for numbers of two types, or None; and for two texts or members of one enum."""
+    if type(a) is not type(b):
+        return {type(a), type(b)} <= {int, float, bool, type(None)}
+    return isinstance(a, enum.Enum) or (type(a) in (str, bytes) and not same_value(a, b))
 
 
 def _base_name(a: Any, b: Any) -> str:

@@ -23,8 +23,9 @@ from d2s.operators.guards import Guard, lookup
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_symbols
 from d2s.operators.older_arrays import holds_older_content, know
-from d2s.operators.open_items import is_open, refuse
+from d2s.operators.open_items import TableView, is_open, is_open_table, refuse
 from d2s.operators.surroundings import note_decimals
+from d2s.operators.symbols import SymbolicRange
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -43,9 +44,12 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     for side in (left, right):
         tracer.check_untouched(side)
     if is_open(left) or is_open(right):
-        from d2s.operators import open_lists
+        from d2s.operators import open_lists, open_tables
 
-        return open_lists.binary(tracer, name, left, right)
+        is_table = is_open_table(left) or is_open_table(right)
+        return (open_tables if is_table else open_lists).binary(tracer, name, left, right)
+    if isinstance(left, TableView) or isinstance(right, TableView):
+        return tracer.python_call(getattr(operator, name), (left, right), kind=_kind(name, left), effect=True)
     if name == "mod" and isinstance(left, str | bytes) and _tells_later(tracer, right):
         from d2s.operators.special_methods import text_later
 
@@ -88,6 +92,9 @@ def _inverts(thing: Any) -> bool:
 def _identity(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     """``left is right``: of what is known only when the Program runs, it is asked then."""
     left, right = _operand(tracer, left), _operand(tracer, right)
+    if type(left) is type(right) and left is not right:
+        for side in (left, right):
+            tracer.check_not_frozen(side, " or asked for by `is`")
     if isinstance(left, Variable) and isinstance(right, Variable) and left is not right:
         if not any(right is other for other in may_be(left)):
             return name == "is_not"
@@ -117,7 +124,7 @@ def unary(tracer: Tracer, name: str, operand: Any) -> Any:
 
 def tells_later(tracer: Tracer, thing: Any) -> bool:
     """True if what an object says of itself as text is known only when the Program runs."""
-    if isinstance(thing, np.ndarray):
+    if isinstance(thing, np.ndarray | TableView):
         # As NumPy is set to print it then.
         return True
     if holds_symbols(thing) or tracer.is_made(thing) or (tracer.is_outer(thing) and not isinstance(thing, type)):
@@ -182,8 +189,10 @@ def seen(tracer: Tracer, thing: Any) -> Any:
 def unpack(tracer: Tracer, value: Any, before: int | None, after: int | None) -> Any:
     """What ``a, b = value`` takes apart."""
     refuse_outer_iterator(tracer, value)
-    if is_open(value):
+    if is_open(value) or isinstance(value, TableView | SymbolicRange):
         from d2s.operators import open_functions
+
+        value = open_functions.as_open_list(tracer, value)
 
         if before is None:
             refuse("a list whose length only the run knows is unpacked into several displays")
@@ -254,6 +263,8 @@ def truth(tracer: Tracer, value: Any) -> Any:
         return value
     if isinstance(value, ObjectVariable) and value.is_true:
         return True
+    if isinstance(value, TableView):
+        return tracer.python_call(bool, (value.table,), kind=bool, effect=True)
     method = _user_method(tracer, value, "__bool__") or _user_method(tracer, value, "__len__")
     if method is not None:
         return late_call(method)

@@ -14,9 +14,12 @@ from d2s.core.spec import Dim, TensorSpec, spec_of
 from d2s.eager.creation import to_tensor
 from d2s.operators import carried
 from d2s.operators.carried import Form, ObjectForm, OpenForm, SameForm, TensorForm
-from d2s.operators.control_flow import for_loop
-from d2s.operators.open_items import Elements, elements_of, is_open, new_list, refuse, rest_items
-from d2s.operators.open_lists import Parts, call_method, copied, item, list_comp, open_list
+from d2s.operators.control_flow import Turns, for_loop, if_else
+from d2s.operators.open_elements import element, kind_of, open_up, put
+from d2s.operators.open_items import Elements, TableView, elements_of, is_open, new_list, new_open, refuse, rest_items
+from d2s.operators.open_lists import Parts, call_method, copied, item, list_comp, rows_of
+from d2s.operators.open_tables import listed
+from d2s.operators.symbols import SymbolicRange
 from d2s.operators.tracer import Tracer
 from d2s.ops import joining
 from d2s.ops.arithmetic import add_n
@@ -49,6 +52,44 @@ def unpacked(tracer: Tracer, thing: list[Any], before: int, after: int | None) -
     return [*parts, rest_items(tracer, rest.value, elements_of(thing)), *last]
 
 
+def as_open_list(tracer: Tracer, thing: Any) -> list[Any] | None:
+    """A list of the run of all that only the run knows how much it is; None for other things."""
+    if type(thing) is list and is_open(thing):
+        return thing
+    if is_open(thing):
+        return copied(tracer, list, thing)
+    if isinstance(thing, TableView):
+        return listed(thing)
+    thing = rows_of(tracer, thing)
+    return list_comp(tracer, thing, _itself, None) if isinstance(thing, Turns | SymbolicRange) else None
+
+
+def _itself(thing: Any) -> Any:
+    return thing
+
+
+def nested(
+    tracer: Tracer, iterable: Any, inner: Callable[[Any], Any], test: Callable[[Any], Any] | None
+) -> list[Any]:
+    """All that ``for item in iterable if test(item) for part in inner(item)`` gives."""
+    from d2s.operators.calls import call
+    from d2s.operators.protocols import iterable_of
+
+    found: list[Any] = []
+
+    def add_all(item: Any) -> None:
+        for_loop(tracer, iterable_of(tracer, inner(item)), lambda part: call(found.append, part), None)
+
+    def add(item: Any) -> None:
+        if test is None:
+            add_all(item)
+        else:
+            if_else(tracer, test(item), lambda: add_all(item), None)
+
+    for_loop(tracer, iterable, add, None)
+    return found
+
+
 class _Spread:
     """All elements of a list of the run, in a display that is being made."""
 
@@ -56,9 +97,10 @@ class _Spread:
         self.things = things
 
 
-def spread(tracer: Tracer, thing: list[Any]) -> list[Any]:
-    """What stands for ``*thing`` in a list display until that is whole."""
-    return [_Spread(copied(tracer, list, thing))]
+def spread(tracer: Tracer, thing: Any) -> list[Any] | None:
+    """What stands for ``*thing`` in a list display until that is whole; None where all of it is known."""
+    things = as_open_list(tracer, thing)
+    return None if things is None else [_Spread(copied(tracer, list, things) if things is thing else things)]
 
 
 def displayed(tracer: Tracer, made: list[Any]) -> list[Any]:
@@ -66,7 +108,7 @@ def displayed(tracer: Tracer, made: list[Any]) -> list[Any]:
     if not any(type(part) is _Spread for part in made):
         return made
     whole: list[Any] = []
-    open_list(tracer, whole)
+    open_up(tracer, whole)
     for part in made:
         given = part.things if type(part) is _Spread else [part]
         call_method(tracer, whole.extend, whole, (given,), {})  # type: ignore[arg-type]
@@ -106,7 +148,7 @@ def values_of_tensor(tracer: Tracer, variable: Variable) -> Any:
     form: Form = ObjectForm(kind)
     for _ in shape[1:]:
         form = OpenForm(Elements(form))
-    return new_list(tracer, tracer.python_call(tolist, (variable,), kind=list).value, Elements(form))
+    return new_open(tracer, tracer.python_call(tolist, (variable,), kind=list).value, Elements(form))
 
 
 def _nested(tracer: Tracer, variable: Variable, shape: Any, index: tuple[int, ...]) -> Any:
@@ -140,12 +182,28 @@ def smallest(tracer: Tracer, function: Callable[..., Any], thing: list[Any], **d
     return tracer.python_call(function, (thing,), default, kind=kind, effect=True)
 
 
-def deeply_copied(tracer: Tracer, thing: list[Any]) -> list[Any]:
+def deeply_copied(tracer: Tracer, thing: Any) -> Any:
     """``copy.deepcopy(thing)``: its tensors are new ones."""
-    form: Form | None = elements_of(thing).form
-    return new_list(
-        tracer, tracer.python_call(copy.deepcopy, (thing,), kind=list, effect=True).value,
-        Elements(form if isinstance(form, ObjectForm | SameForm) else ObjectForm(None)))
+    known = elements_of(thing)
+    form: Form | None = known.form
+    elements = Elements(form if isinstance(form, ObjectForm | SameForm) else ObjectForm(None), empty=known.empty)
+    elements.keys = known.keys
+    found = tracer.python_call(copy.deepcopy, (thing,), kind=type(thing), effect=True)
+    return new_open(tracer, found.value, elements)
+
+
+def call_ordering(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of `heapq` or `bisect` that changes a list of the run."""
+    elements, name = elements_of(args[0]), func.__name__
+    if name in _PUT_IN_ORDER:
+        put(tracer, elements, args[1])
+    form: Form | None = elements.form
+    found = tracer.python_call(func, args, kwargs, kind=kind_of(form) if name in _GIVE_ONE else None, effect=True)
+    return element(tracer, found, form, elements) if name in _GIVE_ONE else None
+
+
+_PUT_IN_ORDER = frozenset({"heappush", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"})
+_GIVE_ONE = frozenset({"heappop", "heappushpop", "heapreplace"})
 
 
 # --- functions of tensors -----------------------------------------------------------------------------------------
@@ -216,6 +274,6 @@ def are_given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 __all__ = [
-    "are_given", "best", "call_own", "deeply_copied", "displayed", "list_of", "ordered", "smallest", "spread", "tolist",
-    "unpacked", "values_of_tensor",
+    "are_given", "as_open_list", "best", "call_ordering", "call_own", "deeply_copied", "displayed", "list_of", "nested",
+    "ordered", "smallest", "spread", "tolist", "unpacked", "values_of_tensor",
 ]

@@ -1,4 +1,4 @@
-"""What traced code does with lists whose length only the run knows: those that a loop of the Program fills.
+"""What traced code does with lists and deques whose length only the run knows: those that a loop of the Program fills.
 
 Such a list is a Python list of the run, with Tensors in it.  What is done to it are effects, in the order of the
 program; what is read of it becomes a value again, by the form that all its elements have had so far.
@@ -7,150 +7,27 @@ program; what is read of it becomes a value again, by the form that all its elem
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from types import BuiltinMethodType
 from typing import Any
 
-from d2s.core.interpreter import TensorBase
-from d2s.operators import carried
-from d2s.operators.carried import BuiltForm, EitherForm, Form, ObjectForm, OpenForm, SameForm, TensorForm
-from d2s.operators.control_flow import Turns, for_loop, if_else
-from d2s.operators.open_items import Elements, OpenItems, elements_of, is_open, new_list, refuse
+from d2s.operators.carried import Form, ObjectForm
+from d2s.operators.control_flow import Turns, and_, for_loop, if_else, length_of_range
+from d2s.operators.open_elements import element, kind_of, open_up, put, put_all
+from d2s.operators.open_items import SEQUENCES, Elements, TableView, elements_of, is_open, new_list, new_open, refuse
+from d2s.operators.symbols import SymbolicRange
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import note_chosen
-from d2s.static.variable import ObjectVariable, Variable
+from d2s.static.variable import Variable
 
 # Which argument of a method goes into the list, and whether it is a list of such.
 _PUT_IN = {"append": (0, False), "insert": (1, False), "__setitem__": (1, False), "extend": (0, True),
-           "__iadd__": (0, True)}
-_GIVE_ELEMENT = frozenset({"pop", "__getitem__"})
+           "__iadd__": (0, True), "appendleft": (0, False), "extendleft": (0, True)}
+_GIVE_ELEMENT = frozenset({"pop", "popleft", "__getitem__"})
 _GIVE_LIST = frozenset({"copy", "__add__", "__mul__", "__rmul__"})
 _KINDS = {"index": int, "count": int, "__len__": int, "__contains__": bool}
-_GIVE_NOTHING = frozenset({"append", "insert", "extend", "remove", "clear", "sort", "reverse", "__setitem__"})
-
-
-def open_list(tracer: Tracer, thing: list[Any]) -> None:
-    """Turn a list that traced code has made into one of the run."""
-    if is_open(thing):
-        return
-    tracer.lower(thing)
-    elements = Elements()
-    for part in thing:
-        put(tracer, elements, part)
-    thing[:] = [OpenItems(tracer, thing, elements)]
-
-
-def forget_elements(thing: list[Any]) -> None:
-    """Take note that others may have put anything into a list of the run."""
-    elements, anything = elements_of(thing), ObjectForm(None)
-    if elements.form != anything:
-        elements.form = anything
-
-
-def _form_of(tracer: Tracer, part: Any) -> Form:
-    found = carried.form_of(tracer, part, lambda variable: variable.value)
-    if isinstance(found, SameForm) and type(found.value) in carried.NUMBERS:
-        return ObjectForm(type(found.value))
-    return found
-
-
-def _learn(elements: Elements, form: Form) -> None:
-    """Take note that something of this form becomes an element."""
-    known: Form | None = elements.form
-    if known is None:
-        elements.form = form
-        return
-    both = carried.either(known, form, "an element")
-    if not carried.covers(known, both):
-        elements.form = both
-
-
-def put(tracer: Tracer, elements: Elements, part: Any) -> None:
-    """Take note that something becomes an element."""
-    if type(part) is list and not part and not tracer.is_outer(part):
-        # To be filled there.
-        open_list(tracer, part)
-    tracer.freeze(part)
-    _learn(elements, _form_of(tracer, part))
-    for tensor in _tensors_in(tracer, part):
-        elements.note(tensor)
-
-
-def _tensors_in(tracer: Tracer, part: Any) -> Iterator[Variable]:
-    if isinstance(part, TensorBase):
-        yield tracer.symbol(part)
-    elif isinstance(part, tuple | list | dict):
-        for inner in part.values() if isinstance(part, dict) else part:
-            yield from _tensors_in(tracer, inner)
-
-
-def _put_all(tracer: Tracer, elements: Elements, parts: Any) -> None:
-    if is_open(parts):
-        other = elements_of(parts)
-        if other.form is not None and other is not elements:
-            _learn(elements, other.form)
-            for tensor in other.tensors():
-                elements.note(tensor)
-    elif isinstance(parts, Sequence | dict | set):
-        for part in tracer.snapshot(parts):
-            put(tracer, elements, part)
-    else:
-        refuse("what is put into a list whose length only the run knows cannot be told")
-
-
-# --- elements -----------------------------------------------------------------------------------------------------
-
-
-def element(tracer: Tracer, found: ObjectVariable, form: Form | None, elements: Elements) -> Any:
-    """What user code sees of an object of the run that has this form, and was an element or part of one."""
-    if isinstance(form, TensorForm):
-        made = tracer.taken(found, form.spec, form.stop_gradient)
-        if elements.is_older:
-            tracer.unwritable.add(made.value)
-        note_chosen(made, elements.tensors())
-        elements.note(made)
-        return made
-    if isinstance(form, OpenForm):
-        return new_list(tracer, found.value, form.elements)
-    if isinstance(form, SameForm):
-        return form.value
-    if isinstance(form, EitherForm):
-        return _told_apart(tracer, found, form.forms, elements)
-    if isinstance(form, BuiltForm):
-        keys = range(len(form.parts)) if form.keys is None else form.keys
-        parts = [
-            element(tracer, tracer.python_call(operator.getitem, (found, key), kind=_kind(part)), part, elements)
-            for key, part in zip(keys, form.parts, strict=True)]
-        if form.keys is not None:
-            built: Any = dict(zip(form.keys, parts, strict=True))
-        else:
-            built = form.cls(*parts) if hasattr(form.cls, "_fields") else form.cls(parts)
-        tracer.freeze(built)
-        return built
-    return found
-
-
-def _told_apart(tracer: Tracer, found: ObjectVariable, forms: Sequence[Form], elements: Elements) -> Any:
-    """The same where it is of one of several forms: each is followed."""
-    for form in forms[:-1]:
-        if tracer.decide(tracer.python_call(carried.is_of_form, (found, form), kind=bool)):
-            break
-    else:
-        form = forms[-1]
-    kind = _kind(form)
-    if kind is not None and not isinstance(form, TensorForm):
-        found = tracer.python_call(_itself, (found,), kind=kind)
-    return element(tracer, found, form, elements)
-
-
-def _itself(thing: Any) -> Any:
-    return thing
-
-
-def _kind(form: Form | None) -> type | None:
-    if isinstance(form, TensorForm):
-        return TensorBase
-    return form.kind if isinstance(form, ObjectForm) else list if isinstance(form, OpenForm) else None
+_GIVE_NOTHING = frozenset({
+    "append", "insert", "extend", "remove", "clear", "sort", "reverse", "__setitem__", "appendleft", "extendleft",
+    "rotate"})
 
 
 def item(tracer: Tracer, thing: list[Any], index: Any) -> Any:
@@ -159,14 +36,14 @@ def item(tracer: Tracer, thing: list[Any], index: Any) -> Any:
     form: Form | None = elements.form
     if isinstance(index, slice):
         found = tracer.python_call(operator.getitem, (thing, index), kind=list, effect=True)
-        return new_list(tracer, found.value, elements)
-    found = tracer.python_call(operator.getitem, (thing, index), kind=_kind(form), effect=True)
+        return new_open(tracer, found.value, elements)
+    found = tracer.python_call(operator.getitem, (thing, index), kind=kind_of(form), effect=True)
     return element(tracer, found, form, elements)
 
 
 def store_item(tracer: Tracer, thing: list[Any], index: Any, value: Any) -> None:
     """``thing[index] = value``."""
-    (_put_all if isinstance(index, slice) else put)(tracer, elements_of(thing), value)
+    (put_all if isinstance(index, slice) else put)(tracer, elements_of(thing), value)
     tracer.effect(operator.setitem, thing, index, value)
 
 
@@ -177,14 +54,14 @@ def call_method(
     name, elements = func.__name__, elements_of(thing)
     place = _PUT_IN.get(name)
     if place is not None and len(args) > place[0]:
-        (_put_all if place[1] else put)(tracer, elements, args[place[0]])
+        (put_all if place[1] else put)(tracer, elements, args[place[0]])
     form: Form | None = elements.form
     if name == "__getitem__":
         return item(tracer, thing, args[0])
     if name == "__iter__":
         return Parts(tracer, thing)
-    kind = _kind(form) if name in _GIVE_ELEMENT else list if name in _GIVE_LIST else _KINDS.get(name)
-    found = tracer.python_call(getattr(list, name), (thing, *args), kwargs, kind=kind, effect=True)
+    kind = kind_of(form) if name in _GIVE_ELEMENT else type(thing) if name in _GIVE_LIST else _KINDS.get(name)
+    found = tracer.python_call(getattr(type(thing), name), (thing, *args), kwargs, kind=kind, effect=True)
     if name in _GIVE_NOTHING:
         return None
     if name == "__iadd__":
@@ -192,15 +69,16 @@ def call_method(
     if name in _GIVE_ELEMENT:
         return element(tracer, found, form, elements)
     if name in _GIVE_LIST:
-        return new_list(tracer, found.value, _joint(tracer, thing, *args[: name == "__add__"]))
+        return new_open(tracer, found.value, _joint(tracer, thing, *args[: name == "__add__"]))
     return found
 
 
 def _joint(tracer: Tracer, *things: list[Any]) -> Elements:
     """What is known of the elements of several lists together."""
-    elements = Elements(is_older=any(is_open(thing) and elements_of(thing).is_older for thing in things))
+    known = [elements_of(thing) for thing in things if is_open(thing)]
+    elements = Elements(None, any(found.is_older for found in known), known[0].empty if known else list)
     for thing in things:
-        _put_all(tracer, elements, thing)
+        put_all(tracer, elements, thing)
     return elements
 
 
@@ -210,33 +88,39 @@ def _joint(tracer: Tracer, *things: list[Any]) -> Elements:
 def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     """``left + right`` and its like, where one is such a list."""
     if name in ("add", "mul"):
-        found = tracer.python_call(getattr(operator, name), (left, right), kind=list, effect=True)
-        return new_list(tracer, found.value, _joint(tracer, *(side for side in (left, right) if type(side) is list)))
+        sides = [side for side in (left, right) if type(side) in SEQUENCES]
+        found = tracer.python_call(getattr(operator, name), (left, right), kind=type(sides[0]), effect=True)
+        return new_open(tracer, found.value, _joint(tracer, *sides))
     kind = bool if name in ("eq", "ne", "lt", "le", "gt", "ge") else None
     return tracer.python_call(getattr(operator, name), (left, right), kind=kind, effect=True)
 
 
 def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
     """``target += value``, ``target *= value``."""
-    if type(target) is not list or tracer.is_outer(target):
-        return binary(tracer, name[1:].rstrip("_"), target, value)
-    open_list(tracer, target)
+    if type(target) not in SEQUENCES or tracer.is_outer(target):
+        return binary(tracer, name[1:] + "_" * (name in ("iand", "ior")), target, value)
+    open_up(tracer, target)
     if name == "iadd":
-        _put_all(tracer, elements_of(target), value)
+        put_all(tracer, elements_of(target), value)
     tracer.effect(getattr(operator, name), target, value)
     return target
 
 
-def take_all(tracer: Tracer, target: list[Any], func: BuiltinMethodType, args: tuple[Any, ...]) -> Any:
-    """A method by which a list whose length was known takes over one of which it is not."""
-    open_list(tracer, target)
-    return call_method(tracer, func, target, args, {})
-
-
-def copied(tracer: Tracer, function: Callable[..., Any], thing: list[Any], **kwargs: Any) -> Any:
-    """``list(thing)``, ``sorted(thing)``: another list of the same elements."""
+def copied(tracer: Tracer, function: Callable[..., Any], thing: Any, **kwargs: Any) -> list[Any]:
+    """``list(thing)``, ``sorted(thing)``: a list of the same elements; of a dict, of its keys."""
     found = tracer.python_call(function, (thing,), kwargs, kind=list, effect=True)
-    return new_list(tracer, found.value, elements_of(thing))
+    elements = elements_of(thing)
+    return new_list(tracer, found.value, as_list(elements if elements.keys is None else elements.keys))
+
+
+def as_list(elements: Elements) -> Elements:
+    """What is known of the elements of a list of these."""
+    if elements.empty is list:
+        return elements
+    made = Elements(elements.form, elements.is_older)
+    for tensor in elements.tensors():
+        made.note(tensor)
+    return made
 
 
 def numbers(tracer: Tracer, span: Any) -> list[Any]:
@@ -290,6 +174,17 @@ class Parts(Turns):
         self.start = start
         self.is_backward = is_backward
 
+    def has(self, index: Any) -> Any:
+        if not any(isinstance(thing, Turns) for thing in self.things):
+            return super().has(index)
+        found: Any = True
+        for thing in self.things:
+            found = and_(self.tracer, found, lambda thing=thing: self._has(thing, index))  # type: ignore[misc]
+        return found
+
+    def _has(self, thing: Any, index: Any) -> Any:
+        return thing.has(index) if isinstance(thing, Turns) else index < self._length(thing)
+
     def length(self) -> Any:
         """The number of turns; a list may grow on the way."""
         lengths = [self._length(thing) for thing in self.things]
@@ -298,16 +193,21 @@ class Parts(Turns):
         return self.tracer.python_call(min, tuple(lengths), kind=int)
 
     def _length(self, thing: Any) -> Any:
-        if isinstance(thing, Parts):
+        if isinstance(thing, Turns):
             return thing.length()
         return self.tracer.python_call(len, (thing,), kind=int, effect=True) if is_open(thing) else len(thing)
+
+    def backward(self) -> Turns:
+        """The same from the end."""
+        first = self.things[0]
+        return first.backward() if hasattr(first, "backward") else Parts(self.tracer, *self.things, is_backward=True)
 
     def part(self, index: Any) -> Any:
         """What turn number `index` gets."""
         if self.is_backward:
             # Counted from the end that it had when the loop began.
             index = self.length() - 1 - index
-        found = tuple(thing.part(index) if isinstance(thing, Parts) else _at(self.tracer, thing, index)
+        found = tuple(thing.part(index) if isinstance(thing, Turns) else _at(self.tracer, thing, index)
                       for thing in self.things)
         given = found[0] if len(found) == 1 else found
         return given if self.start is None else (self.start + index, given)
@@ -316,18 +216,74 @@ class Parts(Turns):
         refuse()
 
 
-class Mapped(Turns):
-    """What a generator expression gives over something of which only the run knows how long it is."""
+class Rows(Turns):
+    """A tensor to loop over, of which only the run knows how many rows it has."""
 
-    def __init__(self, tracer: Tracer, parts: Any, elt: Callable[[Any], Any]) -> None:
-        self.parts = parts if isinstance(parts, Turns) else Parts(tracer, numbers(tracer, parts))
-        self.elt = elt
+    def __init__(self, tensor: Variable) -> None:
+        self.tensor = tensor
 
     def length(self) -> Any:
-        return self.parts.length()
+        return self.tensor.shape[0]
 
     def part(self, index: Any) -> Any:
-        return self.elt(self.parts.part(index))
+        return self.tensor[index]
+
+
+def rows_of(tracer: Tracer, thing: Any) -> Any:
+    """`thing`; a tensor of which only the run knows how many rows it has as what a loop can run over."""
+    shape = thing.spec.shape if isinstance(thing, Variable) else ()
+    if not shape or isinstance(shape[0], int):
+        return thing
+    # The size of an argument is taken as it is.
+    tracer.needed_by_python(*thing.shape)
+    return Rows(thing)
+
+
+class Counted(Turns):
+    """The numbers of a range whose length only the run knows."""
+
+    def __init__(self, tracer: Tracer, span: SymbolicRange) -> None:
+        self.span = span
+        self._length = tracer.python_call(
+            length_of_range, (span.start, span.stop, span.step), kind=int, effect=True)
+
+    def length(self) -> Any:
+        return self._length
+
+    def part(self, index: Any) -> Any:
+        return self.span.start + index * self.span.step
+
+
+class Generated(Turns):
+    """What a generator expression, `map` or `filter` gives over what only the run knows the length of."""
+
+    def __init__(
+        self, tracer: Tracer, parts: Turns, elt: Callable[[Any], Any] | None, test: Callable[[Any], Any] | None
+    ) -> None:
+        self.tracer = tracer
+        self.parts = parts
+        self.elt = elt or (lambda part: part)
+        self.test = test
+
+    def has(self, index: Any) -> Any:
+        return self.parts.has(index)
+
+    def length(self) -> Any:
+        return self.parts.length() if self.test is None else super().length()
+
+    def part(self, index: Any) -> Any:
+        part = self.parts.part(index)
+        return self.elt(part) if self.test is None else part
+
+    def around(self, body: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        test = self.test
+        if test is None:
+            return body
+
+        def turn(part: Any) -> None:
+            if_else(self.tracer, test(part), lambda: body(self.elt(part)), None)
+
+        return turn
 
 
 def _at(tracer: Tracer, thing: Any, index: Any) -> Any:
@@ -338,15 +294,32 @@ def _at(tracer: Tracer, thing: Any, index: Any) -> Any:
 
 def parts_of(tracer: Tracer, things: tuple[Any, ...]) -> Parts | None:
     """For a loop over `things` side by side, if the run alone knows how many turns it has."""
-    if not any(is_open(thing) or isinstance(thing, Parts) for thing in things):
+    sides = tuple(_side(tracer, thing) for thing in things)
+    if not any(is_open(side) or isinstance(side, Turns) for side in sides):
         return None
-    for thing in things:
-        if not (is_open(thing) or isinstance(thing, Parts | Variable)):
-            refuse(f"zip() of a list whose length only the run knows with a {type(thing).__name__}")
-    return Parts(tracer, *things)
+    for side in sides:
+        if not (is_open(side) or isinstance(side, Turns | Variable | list | tuple | range | str)):
+            refuse(f"zip() of a list whose length only the run knows with a {type(side).__name__}")
+    return Parts(tracer, *sides)
+
+
+def _side(tracer: Tracer, thing: Any) -> Any:
+    """Something to loop over beside other things, with numbered turns if only the run knows how many."""
+    if isinstance(thing, SymbolicRange):
+        return Counted(tracer, thing)
+    if isinstance(thing, TableView) or (is_open(thing) and type(thing) is not list):
+        from d2s.operators.protocols import iterable_of
+
+        return iterable_of(tracer, thing)
+    if isinstance(thing, Generated) and thing.test is not None:
+        before = tracer.effects
+        thing = list_comp(tracer, thing, lambda part: part, None)
+        if tracer.effects != before:
+            refuse("a filter that acts outside, over what only the run knows the length of, in zip() or its like")
+    return rows_of(tracer, thing)
 
 
 __all__ = [
-    "Mapped", "Parts", "augmented", "binary", "call_method", "copied", "forget_elements", "is_open", "item",
-    "list_comp", "numbers", "open_list", "parts_of", "put", "store_item", "take_all",
+    "Counted", "Generated", "Parts", "Rows", "as_list", "augmented", "binary", "call_method", "copied", "item",
+    "list_comp", "numbers", "parts_of", "rows_of", "store_item",
 ]

@@ -25,14 +25,14 @@ class CannotMerge(BaseException):
 
 
 class Grown(CannotMerge):
-    """A list has another length on one path than on another: in a loop, one whose length only the run knows.
+    """A container holds other things on one path than on another: in a loop, what only the run knows.
 
     Attributes
     ----------
-    thing : list
+    thing : list, deque, dict or set
     """
 
-    def __init__(self, thing: list[Any], text: str) -> None:
+    def __init__(self, thing: Any, text: str) -> None:
         super().__init__(text)
         self.thing = thing
 

@@ -20,8 +20,9 @@ from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.late_arrays import element
 from d2s.operators.late_call import late_call
 from d2s.operators.open_functions import list_of
-from d2s.operators.open_items import is_open
-from d2s.operators.open_lists import Parts
+from d2s.operators.open_items import TableView, is_open
+from d2s.operators.open_lists import Parts, rows_of
+from d2s.operators.open_tables import TurnsOf, turns
 from d2s.operators.sources import Constant
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
@@ -38,10 +39,12 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
             things = tracer.late_arrays.parts(iterable)
         iterable = iterable if things is None else things
     if is_symbol(iterable) or isinstance(iterable, SymbolicRange | Turns):
-        return iterable
+        return rows_of(tracer, iterable)
     tracer.check_untouched(iterable)
+    if isinstance(iterable, TableView):
+        return turns(iterable)
     if is_open(iterable):
-        return Parts(tracer, iterable)
+        return Parts(tracer, iterable) if type(iterable) is list else TurnsOf(tracer, iterable)
     native.refuse_outer_iterator(tracer, iterable)
     found = changed_lists.of_run(tracer, iterable)
     if found is not None:

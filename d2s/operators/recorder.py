@@ -80,21 +80,27 @@ class Path:
         self.position = self.cursor = self.trial = 0
 
 
+# What is done about a loop that Python unrolls, in each turn of which the trace decides: its ways are merged at the end
+# of what has parted them; the containers that it changes are those of the run for that; it becomes a loop of the
+# Program, though Python knows its test; if that cannot be, its ways are followed.
+MERGES, OPENS, RECORDS, FOLLOWS = range(1, 5)
+
+
 class TooManyWays(BaseException):
-    """A loop that Python unrolls decides in each turn: the trace begins anew, and merges the ways there.
+    """A loop that Python unrolls decides in each turn: the trace begins anew, and does something about it there.
 
     Attributes
     ----------
     place : Location or None
         The loop.
-    opens : bool
-        True if the lists that it changes have to be lists of the run for that.
+    stage : int
+        What is done: `MERGES`, `OPENS`, `RECORDS` or `FOLLOWS`.
     """
 
-    def __init__(self, place: Location | None, opens: bool) -> None:
+    def __init__(self, place: Location | None, stage: int) -> None:
         super().__init__(place)
         self.place = place
-        self.opens = opens
+        self.stage = stage
 
 
 class ArraysOfTheRun(BaseException):
@@ -163,8 +169,8 @@ class PathRecorder(StaticInterpreter):
         self.risks = 0
         self.misplaced: list[tuple[CodeType, tuple[int, ...]]] = []
         self.followed: set[Location | None] = set()
-        # Loops that Python unrolls in which ways are merged as in those of the Program; False: lists stay as they are.
-        self.merging: dict[Location | None, bool] = {}
+        # Loops that Python unrolls about which something is done, as `TooManyWays` says.
+        self.merging: dict[Location | None, int] = {}
         # Variables of loops that are objects of any kind, by the loop; and those of the loops that are traced now.
         self.of_any_kind: dict[Location | None, frozenset[str]] = {}
         self._any_kind_here: list[frozenset[str]] = []
@@ -271,11 +277,12 @@ class PathRecorder(StaticInterpreter):
                 self.misplaced.append((code, lines))
 
     @contextmanager
-    def turn_of(self, place: Location | None, decided: list[int]) -> Iterator[None]:
+    def turn_of(self, place: Location | None, decided: list[int], is_while: bool = False) -> Iterator[None]:
         """Trace a turn of a loop that Python unrolls; `decided` counts turns in which the trace followed both ways."""
         path, grown = self.path, self.lists_grown
         before = 0 if path is None else path.cursor
-        merges = place in self.merging
+        stage = self.merging.get(place, 0)
+        merges = stage > 0
         self.in_loop += merges
         try:
             yield
@@ -283,11 +290,11 @@ class PathRecorder(StaticInterpreter):
             self.in_loop -= merges
         if path is None or path.cursor <= before:
             return
-        if merges and self.lists_grown > grown and not self.merging[place]:
-            raise TooManyWays(place, True)
+        if stage == MERGES and self.lists_grown > grown:
+            raise TooManyWays(place, OPENS)
         decided[0] += 1
-        if not merges and decided[0] == MAX_DECIDED_TURNS:
-            raise TooManyWays(place, False)
+        if decided[0] == MAX_DECIDED_TURNS and (not merges or (is_while and stage < RECORDS)):
+            raise TooManyWays(place, RECORDS if merges else MERGES)
 
     @contextmanager
     def variables_of_any_kind(self, place: Location | None) -> Iterator[None]:

@@ -125,20 +125,24 @@ class Tracer(ContainerReader):
         """Note that the traced code has registered hooks."""
         self.hooks.update((id(hook), hook) for hook in hooks)
 
-    def freeze(self, thing: Any) -> None:
-        """Refuse changes of a list or dict, and of those in it, from now on: the trace could not tell of which."""
-        if isinstance(thing, list | dict) and not is_open(thing) and not self.is_outer(thing):
+    def freeze(self, thing: Any, objects: bool = False) -> None:
+        """Refuse changes of a list or dict, and of those in it, from now on: the trace could not tell of which.
+
+        With `objects`, of the user's objects too.
+        """
+        is_built = isinstance(thing, list | dict) and not is_open(thing) and not self.is_outer(thing)
+        if is_built or (objects and self.is_made(thing)):
             self.frozen_containers[id(thing)] = thing
         if isinstance(thing, list | dict | tuple) and not self.is_outer(thing):
             for part in thing.values() if isinstance(thing, dict) else thing:
-                self.freeze(part)
+                self.freeze(part, objects)
 
-    def check_not_frozen(self, thing: Any) -> None:
+    def check_not_frozen(self, thing: Any, what: str = "") -> None:
         """Refuse to change what the run may have another one in the place of."""
         if id(thing) in self.frozen_containers:
             raise UnsupportedSyntaxError(
-                f"a {type(thing).__name__} is changed that a loop has put into a list, or may have replaced: only the "
-                "run knows which one it is", user_location(),
+                f"a {type(thing).__name__} is changed{what} that a loop has put into a list, or may have replaced: "
+                "only the run knows which one it is", user_location(),
                 "Change it before, make a new one, or use a tuple; or keep the function eager with "
                 "@d2s.jit.not_to_static.",
                 kind="U33",

@@ -13,7 +13,7 @@ from d2s.core.arrays import need_tensors
 from d2s.core.spec import broadcast_shapes
 from d2s.errors import NotSupportedError, ShapeError
 from d2s.ops.annotations import Tensor
-from d2s.ops.axes import axis_index, integers, own_axis
+from d2s.ops.axes import axis_index, integers, known_count, own_axis
 from d2s.ops.creation import zeros
 from d2s.ops.indexing import getitem
 from d2s.ops.joining import concat, split, unbind
@@ -92,6 +92,7 @@ def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None
     """
     place = own_axis(axis, x)
     size = x.shape[place]
+    num_or_indices = known_count(num_or_indices)
     if isinstance(num_or_indices, int):
         if num_or_indices < 1:
             raise ShapeError(f"tensor_split needs at least one part, got {num_or_indices}")

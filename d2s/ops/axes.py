@@ -128,6 +128,16 @@ def integers(values: Any, what: str = "a size") -> tuple[Any, ...]:
     return (size_argument(values, what),)
 
 
+def known_integers(values: Any, what: str) -> tuple[int, ...]:
+    """The same, of which Python needs to know the values."""
+    return tuple(map(operator.index, integers(values, what)))
+
+
+def known_count(parts: Any) -> Any:
+    """A number of parts, of which Python needs to know how many there are; other ways to give them as they are."""
+    return operator.index(parts) if is_symbolic(parts) else parts
+
+
 def shape_argument(shape: Any) -> tuple[Any, ...]:
     """A shape given as sequence, tensor or int.
 

@@ -13,7 +13,7 @@ from d2s.core.op import define_op
 from d2s.core.spec import Dim, Size, TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
-from d2s.ops.axes import axis_index, integers, own_axis, size_argument
+from d2s.ops.axes import axis_index, integers, known_count, own_axis, size_argument
 from d2s.ops.casting import assign_op
 from d2s.ops.promotion import as_dtype_of, promote_all, tensor_or_number
 from d2s.ops.shape import moveaxis
@@ -199,6 +199,7 @@ def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = Non
     """
     place = own_axis(size_argument(axis), x)
     total = x.shape[place]
+    num_or_sections = known_count(num_or_sections)
     if isinstance(num_or_sections, int):
         if num_or_sections < 1 or total % num_or_sections:
             raise ShapeError(f"axis {axis} of shape {x.shape} cannot be split into {num_or_sections} equal parts")

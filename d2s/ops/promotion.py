@@ -65,7 +65,9 @@ def promote_all(*dtypes: DType) -> DType:
 
 
 def dtype_with_number(dtype: DType, number: Any) -> DType:
-    """Common dtype of a tensor of `dtype` and a Python or NumPy number."""
+    """Common dtype of a tensor of `dtype` and a Python or NumPy number, also one that only the run knows."""
+    if hasattr(type(number), "__d2s_operand__"):
+        return number.__d2s_operand__(dtype).dtype  # type: ignore[no-any-return]
     if isinstance(number, bool | np.bool_):
         return dtype
     if isinstance(number, numbers.Integral):

@@ -10,7 +10,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import TensorBase, bind
 from d2s.core.op import define_op
-from d2s.core.spec import Dim, TensorSpec
+from d2s.core.spec import Dim, Size, TensorSpec
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import axis_index, axis_indices, integers, size_argument
@@ -52,13 +52,13 @@ roll_op.vjp(lambda g, out, x, *, shifts, axis: bind(roll_op, g, shifts=tuple(-sh
 def _infer_pad(x: TensorSpec, *, widths: tuple[tuple[int, int], ...], value: Any) -> TensorSpec:
     if len(widths) != x.ndim:
         raise ShapeError(f"a border of {counted(len(widths), 'axis', 'axes')} does not fit shape {list(x.shape)}")
-    return TensorSpec(
-        tuple(
-            size if before + after == 0 else Dim() if isinstance(size, Dim) else size + before + after
-            for size, (before, after) in zip(x.shape, widths, strict=True)
-        ),
-        x.dtype,
-    )
+    return TensorSpec(tuple(map(_padded_size, x.shape, widths)), x.dtype)
+
+
+def _padded_size(size: Size, width: tuple[Size, Size]) -> Size:
+    if width == (0, 0):
+        return size
+    return Dim() if any(isinstance(part, Dim) for part in (size, *width)) else size + sum(width)  # type: ignore
 
 
 @define_op("pad", infer=_infer_pad)
@@ -72,7 +72,7 @@ def pad_op(x: Array, *, widths: tuple[tuple[int, int], ...], value: Any) -> Arra
 
 pad_op.vjp(
     lambda g, out, x, *, widths, value: getitem(
-        g, tuple(slice(before, -after if after else None) for before, after in widths)
+        g, tuple(slice(before, size - after) for size, (before, after) in zip(g.shape, widths, strict=True))
     )
 )
 

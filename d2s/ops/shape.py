@@ -13,7 +13,7 @@ from d2s.core.op import define_op
 from d2s.core.spec import Dim, Shape, Size, TensorSpec, broadcast_sizes
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Axis, Tensor
-from d2s.ops.axes import axis_index, axis_indices, integers, number_of_elements, shape_argument
+from d2s.ops.axes import axis_index, axis_indices, integers, known_integers, number_of_elements, shape_argument
 from d2s.words import counted
 
 
@@ -195,7 +195,7 @@ def transpose(x: Tensor, perm: Sequence[int], name: str | None = None) -> Tensor
     ShapeError
         If `perm` does not name each axis once.
     """
-    return bind(transpose_op, x, perm=integers(perm, "perm"))
+    return bind(transpose_op, x, perm=known_integers(perm, "perm"))
 
 
 def t(input: Tensor, name: str | None = None) -> Tensor:

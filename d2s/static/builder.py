@@ -493,6 +493,9 @@ class StaticInterpreter(HookPoints):
     def needed_by_python(self, *symbols: Any) -> None:
         """Called before an error says that Python needs these values now."""
 
+    def take_apart(self, value: Value) -> None:
+        """Called before an error says that Python needs a value now: it may be known on each path by itself."""
+
     def register_hook(self, variable: Variable, hook: Any) -> ObjectVariable:
         """``variable.register_hook(hook)``."""
         return ObjectVariable(self, self.registration(variable, hook))

@@ -400,6 +400,7 @@ class ObjectVariable:
 
     def _concrete(self, use: str) -> TracingError:
         self.interpreter.needed_by_python(self)
+        self.interpreter.take_apart(self.value)
         return TracingError(
             f"{use} needs a Python value that is known only when the Program runs ({self.value.name})",
             user_location(),

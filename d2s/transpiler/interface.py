@@ -264,6 +264,13 @@ class PythonOperators:
         return (elt(item) for item in iterable if test is None or test(item))
 
     @staticmethod
+    def nested(
+        iterable: Iterable[Any], inner: Callable[[Any], Any], test: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """``(part for item in iterable if test(item) for part in inner(item))``."""
+        return (part for item in iterable if test is None or test(item) for part in inner(item))
+
+    @staticmethod
     def parts(value: Any, count: int) -> Any:
         """The parts of what ``for a, b in ...`` takes apart."""
         try:

@@ -89,7 +89,8 @@ def is_rewritten(statement: Node, ctx: Context) -> bool:
     if isinstance(statement, gast.If):
         return not is_plain_test(statement.test, ctx)
     if isinstance(statement, gast.While):
-        return not is_plain_test(statement.test, ctx) or _has_lifted_exit(statement.body, ctx)
+        return not is_plain_test(statement.test, ctx) or _has_lifted_exit(statement.body, ctx) or (
+            not has_exit(statement.body))
     if isinstance(statement, gast.For):
         return not is_literal_iterable(statement.iter, ctx) or _has_rewritten(statement.body, ctx)
     return False
@@ -116,6 +117,9 @@ def _has_lifted_exit(statements: list[Node], ctx: Context) -> bool:
         if is_rewritten(statement, ctx):
             if has_exit([statement]):
                 return True
+        elif isinstance(statement, TRIES) and has_exit([statement]) and _has_rewritten(statement.body, ctx):
+            # What a branch raises there leads to another exit.
+            return True
         elif isinstance(statement, LOOPS):
             if _has_lifted_exit(statement.orelse, ctx) or any(
                 is_rewritten(inner, ctx) and has_return([inner]) for inner in walk_statements(statement.body)

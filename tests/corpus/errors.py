@@ -295,7 +295,7 @@ def message_of_an_assert_is_lazy(x, c):
 
 @refused
 def refusal_is_not_caught(x, n):
-    parts = [x, x * 2]
+    parts = (x, x * 2)
     try:
         return parts[: int(n)]
     except TypeError:
@@ -304,7 +304,7 @@ def refusal_is_not_caught(x, n):
 
 @refused
 def refusal_is_not_caught_in_a_branch(x, c, n):
-    parts = [x, x * 2]
+    parts = (x, x * 2)
     if c > 0:
         try:
             x = parts[: int(n)][0]

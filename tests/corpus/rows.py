@@ -270,13 +270,23 @@ def list_and_dict_at_numbers_of_the_run(x, n):
 
 
 @refused
-def list_cut_at_a_number_of_the_run(x, n):
-    return [x, x * 2][: int(n)] if isinstance(n, d2s.Tensor) else x
+def tuple_cut_at_a_number_of_the_run(x, n):
+    return (x, x * 2)[: int(n)] if isinstance(n, d2s.Tensor) else x
 
 
 @refused
+def name_that_only_the_run_knows(x, n):
+    return getattr(x, "T" * int(n), x) if isinstance(n, d2s.Tensor) else x
+
+
+@program
+def list_cut_at_a_number_of_the_run(x, n):
+    return [x, x * 2][: int(n)], [x, x * 2][int(n) % 2 :]
+
+
+@program
 def key_that_only_the_run_knows(x, n):
-    return {int(n): x}
+    return {int(n): x}, {int(n), 2} == {2}
 
 
 @program

@@ -78,29 +78,11 @@ def tensor_of_an_array_made_in_each_run(stage):
 
 
 @refused("a slice whose end is known only when the Program runs cannot be taken from a Python list")
-def list_sliced_by_a_tensor(stage):
+def tuple_sliced_by_a_tensor(stage):
     def f(z, k):
-        parts = [z, z * 2]
+        parts = (z, z * 2)
         stage.log.append("before")
         return parts[: int(k)]
-
-    stage(stage.static(f), x(), d2s.to_tensor(1))
-
-
-@refused("a new key of a dict has to be known while tracing")
-def dict_with_the_value_of_a_tensor_as_key(stage):
-    def f(z, k):
-        names = {1: 2.0, 2: 3.0}
-        names[k.item()] = 4.0
-        return z * len(names)
-
-    stage(stage.static(f), x(), d2s.to_tensor(1))
-
-
-@refused("members of a set have to be known while tracing")
-def set_of_values_of_tensors(stage):
-    def f(z, k):
-        return z * len({k.item(), 1})
 
     stage(stage.static(f), x(), d2s.to_tensor(1))
 
@@ -112,14 +94,6 @@ def isinstance_of_an_unknown_result(stage):
     def f(z):
         last = kept.pop()
         return z * 2 if isinstance(last, float) else z
-
-    stage(stage.static(f), x())
-
-
-@refused("a text made from a tensor cannot be a dict key while tracing")
-def text_of_a_tensor_as_a_dict_key(stage):
-    def f(z):
-        return {f"{z.sum().item():.1f}": z}
 
     stage(stage.static(f), x())
 

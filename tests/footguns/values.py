@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import d2s
 from tests.footguns.stage import footgun
 from tests.footguns.things import Box, x
 
@@ -351,3 +352,29 @@ def division_by_a_number_that_becomes_zero(stage):
     f = stage.static(f)
     for k in (1, 2, 3, 4, 0, 5):
         stage(f, x(), k)
+
+
+@footgun
+def dict_with_the_value_of_a_tensor_as_key(stage):
+    def f(z, k):
+        names = {1: 2.0, 2: 3.0}
+        names[k.item()] = 4.0
+        return z * len(names)
+
+    stage(stage.static(f), x(), d2s.to_tensor(1))
+
+
+@footgun
+def set_of_values_of_tensors(stage):
+    def f(z, k):
+        return z * len({k.item(), 1})
+
+    stage(stage.static(f), x(), d2s.to_tensor(1))
+
+
+@footgun
+def text_of_a_tensor_as_a_dict_key(stage):
+    def f(z):
+        return {f"{z.sum().item():.1f}": z}
+
+    stage(stage.static(f), x())

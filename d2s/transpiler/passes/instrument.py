@@ -6,7 +6,7 @@ statement are taken apart into statements of their own, in the order in which Py
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +15,8 @@ import gast
 from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import Node, is_generated, located, walk
 from d2s.transpiler.passes.instrument_scopes import Scopes, stored_outside
-from d2s.transpiler.passes.instrument_stores import Stores
+from d2s.transpiler.passes.instrument_stores import DISPLAYS, Stores
+from d2s.transpiler.scopes import bound_names
 from d2s.transpiler.selection import is_plain_test, reads_frame
 from d2s.transpiler.template import assign, call, constant, load, own_call, thunk
 from d2s.transpiler.visitors import Visitor
@@ -24,7 +25,8 @@ from d2s.transpiler.visitors import Visitor
 _LOOKING_PATTERNS = (gast.MatchSingleton, gast.MatchSequence, gast.MatchMapping)  # that ask what an object is
 _NEEDS_ITS_SCOPE = (gast.Lambda, gast.GeneratorExp, gast.NamedExpr, gast.Yield, gast.YieldFrom, gast.Await)
 # Built-in functions that take all of an iterator, the last two until they know.
-_TAKE_ALL = ("sum", "max", "min", "sorted", "list", "tuple", "set", "frozenset", "any", "all")
+_TAKE_ALL = ("sum", "max", "min", "sorted", "list", "tuple", "set", "frozenset", "dict", "any", "all")
+_METHODS_THAT_TAKE_ALL = ("join", "extend", "update")
 _NEVER_TENSOR = (gast.Is, gast.IsNot)
 
 # Names of the functions of module `operator`.
@@ -266,6 +268,7 @@ class _Instrument(Stores):
     def visit_Call(self, node: Node) -> Any:
         is_operator = is_generated(node)
         name = node.func.id if isinstance(node.func, gast.Name) else None
+        takes_all = name in _TAKE_ALL or getattr(node.func, "attr", None) in _METHODS_THAT_TAKE_ALL
         if name == "super" and not (node.args or node.keywords) and self.first_parameters[-1] is not None:
             node.args = [located(load(part), node) for part in ("__class__", self.first_parameters[-1])]
         # Called through an operator, these would look at the operator's frame.  What `eval` runs is not traced.
@@ -273,7 +276,7 @@ class _Instrument(Stores):
             name in ("globals", "super") and not node.args)
         if not keeps_frame:
             node.func = self.visit(node.func)
-        takes_all = name in _TAKE_ALL and len(node.args) == 1 and isinstance(node.args[0], gast.GeneratorExp)
+        takes_all = takes_all and len(node.args) == 1 and isinstance(node.args[0], gast.GeneratorExp)
         node.args = [self.generator(arg, name in ("any", "all")) if takes_all else self.visit(arg) for arg in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         if is_operator or keeps_frame:
@@ -412,41 +415,57 @@ class _Instrument(Stores):
 
     def visit_ListComp(self, node: Node) -> Any:
         """``[elt for target in iter if test]``: of some things to run over only the run knows how many there are."""
-        if not self.is_plain(node):
+        if not self.is_plain(node, node.elt):
             return self.visit_comprehension_expression(node)
         self.visit_parts(node)
-        return self.operator("list_comp", node, *self.taken_apart(node))
+        if len(node.generators) == 1:
+            return self.operator("list_comp", node, *self.taken_apart(node.generators[0], node.elt))
+        name = self.ctx.names.fresh("item")
+        return self.operator(
+            "list_comp", node, self.operator("iterate", node, self.nested(node, node.elt)), thunk(load(name), name))
 
     def generator(self, node: Node, is_lazy: bool) -> Any:
         """The same of a generator expression that a built-in function is given."""
-        if not self.is_plain(node):
+        if len(node.generators) != 1 or not self.is_plain(node, node.elt):
             return self.visit_comprehension_expression(node)
         self.visit_parts(node)
-        return self.operator("generator", node, constant(is_lazy), *self.taken_apart(node))
+        return self.operator("generator", node, constant(is_lazy), *self.taken_apart(node.generators[0], node.elt))
 
-    def is_plain(self, node: Node) -> bool:
-        """True for a comprehension of one loop whose parts can stand in functions of their own."""
+    def nested(self, node: Node, elt: Node) -> Any:
+        """What a plain comprehension gives, as something to run over."""
+        *around, last = node.generators
+        made = self.operator("generator", node, constant(False), *self.taken_apart(last, elt))
+        for generator in reversed(around):
+            made = self.operator("nested", node, *self.taken_apart(generator, made))
+        return made
+
+    def is_plain(self, node: Node, *elements: Node) -> bool:
+        """True for a comprehension whose parts can stand in functions of their own."""
         first = node.generators[0]
-        inner = [part for part in (node.elt, *first.ifs) for part in walk(part)]
-        targets = first.target.elts if isinstance(first.target, (gast.Tuple, gast.List)) else [first.target]
+        later = [generator.iter for generator in node.generators if generator is not first]
+        tests = [test for generator in node.generators for test in generator.ifs]
         return (
-            len(node.generators) == 1 and all(isinstance(target, gast.Name) for target in targets)
-            and not first.is_async and not self.scopes.is_class_body
-            and not any(isinstance(part, _NEEDS_ITS_SCOPE) for part in inner))
+            all(_is_plain_target(generator.target) for generator in node.generators)
+            and not any(generator.is_async for generator in node.generators) and not self.scopes.is_class_body
+            and not any(isinstance(part, _NEEDS_ITS_SCOPE) for whole in (*elements, *later, *tests)
+                        for part in walk(whole)))
 
-    def taken_apart(self, node: Node) -> list[Node]:
-        """What a plain comprehension runs over, its element and its test as functions."""
-        first = node.generators[0]
-        tests = first.ifs if len(first.ifs) < 2 else [gast.BoolOp(op=gast.And(), values=first.ifs)]
-        if isinstance(first.target, gast.Name):
-            return [first.iter, *(thunk(part, first.target.id) for part in (node.elt, *tests))]
-        name, names = self.ctx.names.fresh("item"), [target.id for target in first.target.elts]
+    def taken_apart(self, generator: Node, elt: Node) -> list[Node]:
+        """What a loop of a plain comprehension runs over, its element and its test as functions."""
+        tests = generator.ifs if len(generator.ifs) < 2 else [gast.BoolOp(op=gast.And(), values=generator.ifs)]
+        if isinstance(generator.target, gast.Name):
+            return [generator.iter, *(thunk(part, generator.target.id) for part in (elt, *tests))]
+        name = self.ctx.names.fresh("item")
+        return [generator.iter, *(thunk(self.applied(part, generator.target, name), name) for part in (elt, *tests))]
+
+    def applied(self, part: Node, target: Node, item: str) -> Node:
+        """``(lambda a, b: part)(*item)``; a display among the targets is taken apart inside."""
+        names = [self.ctx.names.fresh("part") if isinstance(one, DISPLAYS) else one.id for one in target.elts]
+        for one, name in zip(target.elts, names, strict=True):
+            if isinstance(one, DISPLAYS):
+                part = self.applied(part, one, name)
         # Of several targets of one name, as in `for _, _, x in ...`, the last one counts.
-        names = [self.ctx.names.fresh(part) if part in names[place + 1 :] else part for place, part in enumerate(names)]
-        return [first.iter, *(thunk(self.applied(part, names, name), name) for part in (node.elt, *tests))]
-
-    def applied(self, part: Node, names: list[str], item: str) -> Node:
-        """``(lambda a, b: part)(*item)``."""
+        names = [self.ctx.names.fresh(name) if name in names[place + 1 :] else name for place, name in enumerate(names)]
         parts = self.operator("parts", part, load(item), constant(len(names)))
         starred = gast.Starred(value=parts, ctx=gast.Load())
         return located(gast.Call(func=thunk(part, *names), args=[starred], keywords=[]), part)
@@ -454,19 +473,22 @@ class _Instrument(Stores):
     visit_GeneratorExp = visit_comprehension_expression
 
     def visit_DictComp(self, node: Node) -> Any:
-        self.visit_comprehension_expression(node)
-        return self.made_of("dict_of", node, _tuple((node.key, node.value)))
+        return self.made_of(
+            "dict_of", node, lambda: located(_tuple((node.key, node.value)), node), node.key, node.value)
 
     def visit_SetComp(self, node: Node) -> Any:
-        self.visit_comprehension_expression(node)
-        return self.made_of("set_of", node, node.elt)
+        return self.made_of("set_of", node, lambda: node.elt, node.elt)
 
-    def made_of(self, operator: str, node: Node, part: Node) -> Any:
+    def made_of(self, operator: str, node: Node, part: Callable[[], Node], *elements: Node) -> Any:
         """A comprehension as what is made of a generator."""
+        if self.is_plain(node, *elements):
+            self.visit_parts(node)
+            return self.operator(operator, node, self.nested(node, part()))
+        self.visit_comprehension_expression(node)
         if any(generator.is_async for generator in node.generators) or any(
                 isinstance(inner, gast.Await) for inner in walk(node)):
             return node
-        return self.operator(operator, node, located(gast.GeneratorExp(part, node.generators), node))
+        return self.operator(operator, node, located(gast.GeneratorExp(part(), node.generators), node))
 
     def iterated(self, node: Node) -> Node:
         new = self.visit(node.iter)
@@ -485,6 +507,17 @@ class _Instrument(Stores):
         node.guard = None if node.guard is None else self.truth(node.guard)
         node.body = self.visit_block(node.body)
         return node  # patterns are no expressions
+
+
+def _is_plain_target(target: Node) -> bool:
+    """True for a name, and for displays of names of which none is bound twice in different displays."""
+    if isinstance(target, gast.Name):
+        return True
+    if not isinstance(target, DISPLAYS):
+        return False
+    inner = [name for part in target.elts if isinstance(part, DISPLAYS) for name in bound_names(part)]
+    outer = [part.id for part in target.elts if isinstance(part, gast.Name)]
+    return all(map(_is_plain_target, target.elts)) and len({*inner, *outer}) == len(inner) + len({*outer})
 
 
 def _tuple(parts: Iterable[Node]) -> Node:

@@ -13,7 +13,7 @@ from d2s.transpiler.passes.instrument_scopes import Scopes
 from d2s.transpiler.template import assign, constant, load, own_call, store, thunk
 from d2s.transpiler.visitors import Rewriter
 
-_DISPLAYS = (gast.Tuple, gast.List)
+DISPLAYS = (gast.Tuple, gast.List)
 _IN_PLACE = {
     gast.Add: "iadd",
     gast.Sub: "isub",
@@ -59,20 +59,20 @@ class Stores(Rewriter):
         """Is this target only names that Python may bind itself?"""
         if isinstance(target, gast.Name):
             return self.scopes.kind(target.id) in ("local", "class")
-        if isinstance(target, _DISPLAYS):
+        if isinstance(target, DISPLAYS):
             # What is taken apart inside of it has to be read through the trace, too.
             parts = [part.value if isinstance(part, gast.Starred) else part for part in target.elts]
-            return all(not isinstance(part, _DISPLAYS) and self.is_native(part) for part in parts)
+            return all(not isinstance(part, DISPLAYS) and self.is_native(part) for part in parts)
         return False
 
     def stores(self, target: Node, value: str, is_part: bool = False) -> list[Node]:
         """Statements that store the variable `value`, or such a part of one, into `target`."""
         found = load(value)
-        if is_part and isinstance(target, _DISPLAYS):
+        if is_part and isinstance(target, DISPLAYS):
             found = self.taken_apart_once(target, found)
         if self.is_native(target):
             statement = gast.Assign(targets=[target], value=found, type_comment=None)
-        elif isinstance(target, _DISPLAYS):
+        elif isinstance(target, DISPLAYS):
             return self.unpacked(target, found)
         else:
             statement = gast.Expr(value=self.store_call(target, found))
@@ -105,7 +105,7 @@ class Stores(Rewriter):
 
     def clauses(self, generator: Node) -> list[Node]:
         """``for a, b in parts`` as ``for item in parts for a, b in (unpack(item),)``: the trace sees what is taken."""
-        if not isinstance(generator.target, _DISPLAYS):
+        if not isinstance(generator.target, DISPLAYS):
             return [generator]
         name = self.ctx.names.fresh("item")
         made = [
@@ -118,7 +118,7 @@ class Stores(Rewriter):
         parts: list[Node] = []
         behind: list[Node] = []
         for part in target.elts:
-            if isinstance(part, _DISPLAYS):
+            if isinstance(part, DISPLAYS):
                 name = self.ctx.names.fresh("part")
                 behind += self.inner_clauses(part, load(name))
                 part = store(name)
@@ -150,8 +150,8 @@ class Stores(Rewriter):
 
     def visit_Assign(self, node: Node) -> Any:
         node.value = self.visit(node.value)
-        displays = [target for target in node.targets if isinstance(target, _DISPLAYS)]
-        if len(node.targets) == 1 and displays and not isinstance(node.value, _DISPLAYS):
+        displays = [target for target in node.targets if isinstance(target, DISPLAYS)]
+        if len(node.targets) == 1 and displays and not isinstance(node.value, DISPLAYS):
             node.value = self.taken_apart_once(node.targets[0], node.value)
         is_simple = len(node.targets) == 1 or not displays
         if self.scopes.is_class_body or (is_simple and all(map(self.is_native, node.targets))):
@@ -200,7 +200,7 @@ class Stores(Rewriter):
         return [statement for target in node.targets for statement in self.deletions(target)]
 
     def deletions(self, target: Node) -> list[Node]:
-        if isinstance(target, _DISPLAYS):
+        if isinstance(target, DISPLAYS):
             return [statement for element in target.elts for statement in self.deletions(element)]
         if self.is_native(target):
             return [located(gast.Delete(targets=[target]), target)]
@@ -228,7 +228,7 @@ class Stores(Rewriter):
     def visit_For(self, node: Node) -> Any:
         node.iter = self.iterated(node)
         before: list[Node] = []
-        is_simple = self.is_native(node.target) and not isinstance(node.target, _DISPLAYS)
+        is_simple = self.is_native(node.target) and not isinstance(node.target, DISPLAYS)
         if not (self.scopes.is_class_body or is_simple):
             name = self.ctx.names.fresh("stored")
             before = self.stores(node.target, name, is_part=True)
@@ -271,7 +271,7 @@ class Stores(Rewriter):
             first.context_expr = self.operator("enter", first.context_expr, first.context_expr)
         before: list[Node] = []
         target = first.optional_vars
-        is_simple = target is None or (self.is_native(target) and not isinstance(target, _DISPLAYS))
+        is_simple = target is None or (self.is_native(target) and not isinstance(target, DISPLAYS))
         if not (self.scopes.is_class_body or is_simple):
             name = self.ctx.names.fresh("stored")
             before = self.stores(target, name, is_part=True)
