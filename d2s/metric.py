@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,9 @@ class Accuracy(Metric):
 
 
 class _OfPositives(Metric):
-    """What precision and recall share: counts of the examples of two classes, 1 from a prediction of 0.5 on."""
+    """What precision and recall share: counts of the examples of two classes."""
+
+    rounded: Callable[[Any], Any]
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -134,7 +136,7 @@ class _OfPositives(Metric):
         labels : Tensor or ndarray, of the shape of `preds`
             Classes, 0 or 1.
         """
-        predicted = np.floor(_array(preds, "preds").ravel() + 0.5).astype(np.int64) == 1
+        predicted = self.rounded(_array(preds, "preds").ravel()) == 1
         actual = _array(labels, "labels").ravel() == 1
         if predicted.shape != actual.shape:
             raise ShapeError(f"{counted(predicted.size, 'prediction')} for {counted(actual.size, 'label')}")
@@ -150,7 +152,9 @@ class _OfPositives(Metric):
 
 
 class Precision(_OfPositives):
-    """Share of the examples predicted as 1 that are 1."""
+    """Share of the examples predicted as 1, by 0.5 or more, that are 1."""
+
+    rounded = staticmethod(lambda predictions: np.floor(predictions + 0.5))
 
     def __init__(self, name: str = "precision", *args: Any, **kwargs: Any) -> None:
         super().__init__(name)
@@ -160,7 +164,9 @@ class Precision(_OfPositives):
 
 
 class Recall(_OfPositives):
-    """Share of the examples that are 1 that are predicted as 1."""
+    """Share of the examples that are 1 that are predicted as 1, by more than 0.5."""
+
+    rounded = staticmethod(np.rint)
 
     def __init__(self, name: str = "recall", *args: Any, **kwargs: Any) -> None:
         super().__init__(name)

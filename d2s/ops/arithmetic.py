@@ -8,7 +8,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.errors import ArgumentError, NotSupportedError
-from d2s.ops.annotations import Tensor
+from d2s.ops.annotations import Tensor, is_tensor
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal, greater_than
 from d2s.ops.complex_numbers import conj
@@ -180,14 +180,28 @@ def scale(
     act: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """``scale * x + bias``, or ``scale * (x + bias)``, in the dtype of `x`; `act` must be None."""
+    """``scale * x + bias``, or ``scale * (x + bias)``, in the dtype of `x`; `act` must be None.
+
+    Of integers the numbers count without what is behind the point: ``scale(x, 1.5, 0.7)`` is `x`.
+    """
     if act is not None:
         raise NotSupportedError(f"scale with act={act!r} is not supported: apply it to the result")
+    if is_tensor(x) and x.dtype.kind in "iu":
+        scale, bias = _whole(scale, x.dtype), _whole(bias, x.dtype)
     if bias == 0:
         result = multiply(x, scale)
     else:
         result = add(multiply(x, scale), bias) if bias_after_scale else multiply(add(x, bias), scale)
     return cast(result, x.dtype)
+
+
+def _whole(number: Any, dtype: Any) -> Any:
+    """A number, or a tensor of one, as integers of `dtype` are multiplied with it."""
+    if isinstance(number, float | np.floating):
+        return int(number)
+    if hasattr(type(number), "__d2s_operand__"):
+        number = number.__d2s_operand__("float64")
+    return cast(number, dtype) if is_tensor(number) else number
 
 
 def lerp(x: Tensor, y: Tensor, weight: Any, name: str | None = None) -> Tensor:

@@ -16,7 +16,7 @@ from d2s.ops.casting import cast
 from d2s.ops.comparison import equal
 from d2s.ops.creation import ones_like
 from d2s.ops.promotion import tensor_or_number
-from d2s.ops.reduction import sum
+from d2s.ops.reduction import sum_of_own_dtype
 from d2s.ops.selection import where
 from d2s.ops.shape import moveaxis, reshape
 
@@ -102,7 +102,7 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
 def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
     """Sum of a diagonal; see `diagonal`."""
     need_tensors(x)
-    return sum(diagonal(x, offset, axis1, axis2), -1)
+    return sum_of_own_dtype(diagonal(x, offset, axis1, axis2))
 
 
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, name: str | None = None) -> Tensor:

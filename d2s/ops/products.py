@@ -16,7 +16,7 @@ from d2s.ops.axes import sizes_agree
 from d2s.ops.complex_numbers import conj
 from d2s.ops.elementwise import ufunc_dtype
 from d2s.ops.promotion import operands
-from d2s.ops.reduction import sum
+from d2s.ops.reduction import sum, sum_of_own_dtype
 from d2s.ops.shape import flatten, reshape, squeeze, unsqueeze
 
 
@@ -170,7 +170,7 @@ def dot(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     need_tensors(x, y)
     if x.ndim not in (1, 2) or x.shape != y.shape:
         raise ShapeError(f"dot needs two tensors of one shape with 1 or 2 axes, got {x.shape} and {y.shape}")
-    return matmul(x, y) if x.ndim == 1 else sum(x * y, -1)
+    return matmul(x, y) if x.ndim == 1 else sum_of_own_dtype(x * y)
 
 
 def outer(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:

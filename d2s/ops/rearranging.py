@@ -202,7 +202,7 @@ def pad(
     pad : int or sequence of int
         One pair (before, after) for each axis, from the first axis on (or, without `pad_from_left_axis`, from the
         last); or pairs for the axes that are neither batch nor channel, from the last one on: (left, right, top,
-        bottom).
+        bottom); or, of a constant, some other number of pairs for the last axes, from the last one on.
     mode : {"constant", "reflect", "replicate", "circular"}
         `value`; mirrored at the outermost element; that element; from the other end.
     value : number
@@ -224,7 +224,7 @@ def pad(
     need_tensors(x)
     if mode != "constant" and mode not in _BORDER_INDEX:
         raise ArgumentError(f"mode must be 'constant', {', '.join(map(repr, _BORDER_INDEX))}, got {mode!r}")
-    widths = _border_widths(pad, x, data_format, pad_from_left_axis)
+    widths = _border_widths(pad, x, mode, data_format, pad_from_left_axis)
     if mode == "constant":
         inner = tuple(slice(max(0, -before), None if after >= 0 else after) for before, after in widths)
         x = getitem(x, inner) if any(min(pair) < 0 for pair in widths) else x
@@ -236,7 +236,9 @@ def pad(
     return x
 
 
-def _border_widths(pad: Any, x: Tensor, data_format: str | None, from_left: bool) -> list[tuple[int, int]]:
+def _border_widths(
+    pad: Any, x: Tensor, mode: str, data_format: str | None, from_left: bool
+) -> list[tuple[int, int]]:
     spatial = max(x.ndim - 2, 0)
     numbers = list(integers(pad, "pad"))
     if len(numbers) == 1 and spatial:
@@ -244,6 +246,8 @@ def _border_widths(pad: Any, x: Tensor, data_format: str | None, from_left: bool
     pairs = list(zip(numbers[::2], numbers[1::2], strict=False))
     if len(numbers) == 2 * x.ndim and (data_format is None or len(numbers) != 2 * spatial):
         return pairs if from_left else pairs[::-1]
+    if mode == "constant" and len(numbers) != 2 * spatial and len(pairs) < x.ndim and len(numbers) % 2 == 0:
+        return [(0, 0)] * (x.ndim - len(pairs)) + pairs[::-1]
     if len(numbers) % 2 or len(pairs) > spatial:
         raise ShapeError(f"pad of {counted(len(numbers), 'width')} does not fit a tensor of shape {x.shape}")
     pairs = [(0, 0)] * (spatial - len(pairs)) + pairs[::-1]

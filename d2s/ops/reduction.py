@@ -262,6 +262,11 @@ def all_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     return np.all(x, axis, keepdims=keepdim)
 
 
+def sum_of_own_dtype(x: Tensor) -> Tensor:
+    """Sum along the last axis; integers stay what they are."""
+    return cast(sum(x, -1), x.dtype) if x.dtype.kind in "iu" else sum(x, -1)
+
+
 def sum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """
     Sum over axes.

@@ -349,8 +349,8 @@ class StaticInterpreter(HookPoints):
         if found is None:
             return None
         operator, arrays = found[0], [self.known_value(one) for one in found[0].inputs]
-        if operator.kind == "constant":
-            return arrays[0]
+        if operator.kind in ("constant", "replace"):
+            return arrays[-1]
         if operator.op is None or operator.op.random or operator.several or (
                 any(one is None for one in arrays) or next(values_in(operator.attrs), None) is not None):
             return None

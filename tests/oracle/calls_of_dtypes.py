@@ -84,6 +84,23 @@ def _with_a_number(d: Draw) -> Call:
     return Call([d.array(d.shape(), 1, 5, d.one("int32", "int64", "float32", "float64")), d.one(2, 3.0, 0.5)])
 
 
+@call("dot|whole", "linalg.vecdot|whole")
+def _dot(d: Draw) -> Call:
+    dtype, shape = d.one("int32", "int64"), d.shape(1, 2, 1)
+    return Call([d.array(shape, -9, 9, dtype), d.array(shape, -9, 9, dtype)])
+
+
+@call("trace|whole")
+def _trace(d: Draw) -> Call:
+    return Call([d.array(d.shape(2, 3, 1), -9, 9, d.one("int32", "int64"))], {"offset": d.one(0, 1, -1)})
+
+
+@call("scale|whole")
+def _scale(d: Draw) -> Call:
+    return Call([d.array(d.shape(), -9, 9, d.one("int32", "int64")), d.one(2, 1.5, -1.5, 0.9)],
+                {"bias": d.one(0.0, 1, 1.7, -1.7), "bias_after_scale": d.one(True, False)})
+
+
 @call("add|complex", "subtract|complex", "multiply|complex", "divide|complex")
 def _complex_binary(d: Draw) -> Call:
     first, second = d.pair()

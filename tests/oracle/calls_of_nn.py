@@ -198,6 +198,13 @@ def _adaptive2d(d: Draw) -> Call:
     return Call([d.distinct((2, 3, 6, 5)), [d.int(1, 4), d.int(1, 4)]])
 
 
+@call("nn.functional.pad|constant")
+def _pad_of_last_axes(d: Draw) -> Call:
+    shape = d.shape(1, 4, 1)
+    widths = [d.int(0, 2) for _ in range(2 * d.int(1, len(shape)))]
+    return Call([d.array(shape, dtype="float32"), widths], {"pad_from_left_axis": d.one(True, False), "value": 0.5})
+
+
 @functional("pad")
 def _pad(d: Draw) -> Call:
     mode = d.one("constant", "reflect", "replicate", "circular")
