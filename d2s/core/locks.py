@@ -1,8 +1,10 @@
-"""Locks that are free in a forked process, whoever held them when it was forked."""
+"""What a forked process needs, whatever other threads did when it was forked: locks that are free, whole modules."""
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 import threading
 import weakref
 from typing import Any
@@ -31,5 +33,13 @@ def _free_all() -> None:
         lock._at_fork_reinit()
 
 
+def _wait_for_imports() -> None:
+    # Python has a lock for each module that is being imported, and the thread that would release it goes on in the
+    # parent only.  To import it here waits for that thread, or does nothing if it is this one.
+    for name, module in list(sys.modules.items()):
+        if name.startswith("d2s.") and getattr(getattr(module, "__spec__", None), "_initializing", False):
+            importlib.import_module(name)
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_free_all)
+    os.register_at_fork(before=_wait_for_imports, after_in_child=_free_all)

@@ -12,14 +12,19 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
+from d2s.core.locks import new_reentrant_lock
 from d2s.errors import StateError
 from d2s.io.worker import EndOfStream, RaisedInWorker, Task, run
 
 # How long workers may take to finish their batches after the loop is left, before they are terminated.
 GRACE_SECONDS = 5.0
+# And how long they may take to end then, before they are killed.
+TERM_SECONDS = 1.0
 
 # A fork copies the pipes of all pools; a worker closes its copies, or else others would not see when theirs closes.
 _open_pools: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
+# One worker after the other: the end of a pipe that is meant for one is open in this process until it has started.
+_starting = new_reentrant_lock()
 
 
 class WorkerPool:
@@ -45,25 +50,30 @@ class WorkerPool:
         self._timeout = timeout
         self._connections: list[Connection] = []
         self._processes: list[Any] = []
-        _open_pools.add(self)
+        with _starting:
+            _open_pools.add(self)
         try:
             for number in range(task.num_workers):
-                here, there = context.Pipe()
-                self._connections.append(here)
-                is_fork = context.get_start_method() == "fork"
-                inherited = [pipe for pool in _open_pools for pipe in pool._connections] if is_fork else []
-                process = context.Process(
-                    target=run, args=(task, number, there, inherited), daemon=True, name=f"d2s-worker-{number}"
-                )
-                with warnings.catch_warnings():
-                    # BLAS has threads; a worker runs none of them that were alive at the fork.
-                    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
-                    process.start()
-                there.close()
-                self._processes.append(process)
+                with _starting:
+                    self._start(context, task, number)
         except BaseException:
             self.close()
             raise
+
+    def _start(self, context: Any, task: Task, number: int) -> None:
+        here, there = context.Pipe()
+        self._connections.append(here)
+        is_fork = context.get_start_method() == "fork"
+        inherited = [pipe for pool in _open_pools for pipe in pool._connections] if is_fork else []
+        process = context.Process(
+            target=run, args=(task, number, there, inherited), daemon=True, name=f"d2s-worker-{number}"
+        )
+        with warnings.catch_warnings():
+            # BLAS has threads; a worker runs none of them that were alive at the fork.
+            warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+            process.start()
+        there.close()
+        self._processes.append(process)
 
     def read(self, batches: Iterator[list[int]], prefetch_factor: int) -> Iterator[Any]:
         """The batches for the given lists of indices, in their order."""
@@ -112,8 +122,9 @@ class WorkerPool:
             f"worker {number} of the DataLoader ended unexpectedly (exit code {process.exitcode})", kind="R05")
 
     def close(self) -> None:
-        """End the processes: close their pipes, wait a little, then terminate those that are still busy."""
-        _open_pools.discard(self)
+        """End the processes: close their pipes, wait a little, then terminate or kill those that are still there."""
+        with _starting:
+            _open_pools.discard(self)
         for connection in self._connections:
             connection.close()
         deadline = time.monotonic() + GRACE_SECONDS
@@ -121,6 +132,10 @@ class WorkerPool:
             process.join(max(0.0, deadline - time.monotonic()))
             if process.is_alive():
                 process.terminate()
+                process.join(TERM_SECONDS)
+            if process.is_alive():
+                # Stopped, or deaf to signals.
+                process.kill()
                 process.join()
             process.close()
         self._connections, self._processes = [], []

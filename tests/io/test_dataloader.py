@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import pickle
 import random
+import signal
+import sys
 import threading
 import time
 import traceback
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -233,6 +237,59 @@ def test_a_worker_that_hangs_is_terminated(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(RuntimeError, match=r"worker 0 .* no batch within 0.2 s"):
         next(iter(loader))
     assert time.monotonic() - begin < 5.0
+
+
+def test_a_worker_that_is_stopped_or_deaf_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("d2s.io.worker_pool.GRACE_SECONDS", 0.2)
+    monkeypatch.setattr("d2s.io.worker_pool.TERM_SECONDS", 0.2)
+
+    def deaf(index: int) -> int:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if index % 2:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return time.sleep(0.6 * index) or index
+
+    begin = time.monotonic()
+    with pytest.raises(RuntimeError, match=r"worker 1 .* no batch within 0.5 s"):
+        list(io.DataLoader(Asking(deaf), num_workers=2, timeout=0.5))
+    assert time.monotonic() - begin < 10.0
+
+
+def test_a_worker_that_is_killed_is_told_while_other_loaders_start() -> None:
+    def slow(index: int) -> int:
+        time.sleep(0.02)
+        return index
+
+    def read(length: int) -> None:
+        seen.append(len(list(io.DataLoader(Asking(slow, length), num_workers=2))))
+
+    seen: list[int] = []
+    threads = [threading.Thread(target=read, args=(20,)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    batches = iter(io.DataLoader(Asking(slow, 40), num_workers=1))
+    next(batches)
+    mine = batches.gi_frame.f_locals["pool"]._processes[0]
+    os.kill(mine.pid, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match=r"worker 0 .* ended unexpectedly \(exit code -9\)"):
+        list(batches)
+    for thread in threads:
+        thread.join()
+    assert seen == [20, 20, 20]
+
+
+def test_a_worker_does_not_wait_for_an_import_of_another_thread(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_module.py").write_text("import time\nfrom d2s import io\nio.begun.set()\ntime.sleep(0.5)\n")
+    monkeypatch.setattr(io, "begun", threading.Event(), raising=False)
+    monkeypatch.setattr(d2s, "__path__", [*d2s.__path__, str(tmp_path)])
+    thread = threading.Thread(target=importlib.import_module, args=("d2s.slow_module",))
+    thread.start()
+    io.begun.wait()
+    imported = Asking(lambda index: bool(importlib.import_module("d2s.slow_module")))
+    assert [batch.tolist() for batch in io.DataLoader(imported, num_workers=1, timeout=9)] == [[True]] * 6
+    thread.join()
+    del sys.modules["d2s.slow_module"], d2s.slow_module
 
 
 def test_a_worker_that_dies_is_told() -> None:
