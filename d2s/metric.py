@@ -120,7 +120,7 @@ class Accuracy(Metric):
 class _OfPositives(Metric):
     """What precision and recall share: counts of the examples of two classes."""
 
-    rounded: Callable[[Any], Any]
+    _rounded: Callable[[Any], Any]
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -136,7 +136,7 @@ class _OfPositives(Metric):
         labels : Tensor or ndarray, of the shape of `preds`
             Classes, 0 or 1.
         """
-        predicted = self.rounded(_array(preds, "preds").ravel()) == 1
+        predicted = self._rounded(_array(preds, "preds").ravel()) == 1
         actual = _array(labels, "labels").ravel() == 1
         if predicted.shape != actual.shape:
             raise ShapeError(f"{counted(predicted.size, 'prediction')} for {counted(actual.size, 'label')}")
@@ -154,7 +154,7 @@ class _OfPositives(Metric):
 class Precision(_OfPositives):
     """Share of the examples predicted as 1, by 0.5 or more, that are 1."""
 
-    rounded = staticmethod(lambda predictions: np.floor(predictions + 0.5))
+    _rounded = staticmethod(lambda predictions: np.floor(predictions + 0.5))
 
     def __init__(self, name: str = "precision", *args: Any, **kwargs: Any) -> None:
         super().__init__(name)
@@ -166,7 +166,7 @@ class Precision(_OfPositives):
 class Recall(_OfPositives):
     """Share of the examples that are 1 that are predicted as 1, by more than 0.5."""
 
-    rounded = staticmethod(np.rint)
+    _rounded = staticmethod(np.rint)
 
     def __init__(self, name: str = "recall", *args: Any, **kwargs: Any) -> None:
         super().__init__(name)

@@ -18,7 +18,7 @@ from d2s.ops.exponential import exp, expm1, log, log1p
 from d2s.ops.joining import chunk
 from d2s.ops.promotion import floating, tensor_or_number
 from d2s.ops.rounding import abs
-from d2s.ops.selection import clip, where
+from d2s.ops.selection import clip, cut, where
 from d2s.ops.shape import reshape
 
 tanh_op = ufunc_op(np.tanh, saves=("out",))
@@ -80,13 +80,13 @@ def relu(x: Tensor, name: str | None = None) -> Tensor:
 
 
 def relu6(x: Tensor, name: str | None = None) -> Tensor:
-    """`x` cut to ``[0, 6]``."""
-    return clip(x, 0.0, 6.0)
+    """`x` cut to ``[0, 6]``; its gradient at 0 and 6 is 0."""
+    return cut(x, 0.0, 6.0)
 
 
 def hardtanh(x: Tensor, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Tensor:
-    """`x` cut to ``[min, max]``."""
-    return clip(x, min, max)
+    """`x` cut to ``[min, max]``; its gradient at these is 0."""
+    return cut(x, min, max)
 
 
 def hardsigmoid(x: Tensor, slope: float = 0.1666667, offset: float = 0.5, name: str | None = None) -> Tensor:
@@ -97,13 +97,13 @@ def hardsigmoid(x: Tensor, slope: float = 0.1666667, offset: float = 0.5, name: 
 def hardswish(x: Tensor, name: str | None = None) -> Tensor:
     """``x * clip(x + 3, 0, 6) / 6``."""
     need_tensors(x)
-    return x * clip(x + 3, 0.0, 6.0) / 6
+    return x * cut(x + 3, 0.0, 6.0) / 6
 
 
 def leaky_relu(x: Tensor, negative_slope: float = 0.01, name: str | None = None) -> Tensor:
-    """`x` where it is positive, ``negative_slope * x`` elsewhere."""
+    """`x` where it is not negative, ``negative_slope * x`` elsewhere."""
     x = floating(x)
-    return where(x > 0, x, x * negative_slope)
+    return where(x >= 0, x, x * negative_slope)
 
 
 def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None = None) -> Tensor:
@@ -118,13 +118,13 @@ def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None
 def elu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     """`x` where it is positive, ``alpha * (exp(x) - 1)`` elsewhere."""
     x = floating(x)
-    return where(x > 0, x, expm1(minimum(x, 0)) * alpha)
+    return where(x > 0, x, expm1(clip(x, max=0.0)) * alpha)
 
 
 def celu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     """`x` where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere."""
     x = floating(x)
-    return where(x > 0, x, expm1(minimum(x, 0) / alpha) * alpha)
+    return where(x > 0, x, expm1(clip(x, max=0.0) / alpha) * alpha)
 
 
 def selu(

@@ -11,8 +11,8 @@ from d2s.ops.arithmetic import pow
 from d2s.ops.axes import axis_index
 from d2s.ops.exponential import square
 from d2s.ops.products import matmul
-from d2s.ops.reduction import max
 from d2s.ops.shape import moveaxis, reshape, transpose
+from d2s.ops.sorting import first_of_the_largest
 
 
 def _images(x: Tensor, data_format: str, name: str) -> Tensor:
@@ -97,7 +97,7 @@ def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Te
     axis = axis_index(axis, x)
     shape = list(x.shape)
     kept = _divided(shape[axis], groups, "the size of the axis")
-    return max(reshape(x, [*shape[:axis], kept, groups, *shape[axis + 1 :]]), axis + 1)
+    return first_of_the_largest(reshape(x, [*shape[:axis], kept, groups, *shape[axis + 1 :]]), axis + 1)
 
 
 def local_response_norm(

@@ -7,10 +7,11 @@ from typing import Any
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.errors import ArgumentError, ShapeError
-from d2s.ops.activation import log_sigmoid
+from d2s.ops.activation import log_sigmoid, relu
 from d2s.ops.annotations import Tensor
 from d2s.ops.arithmetic import maximum, subtract
 from d2s.ops.axes import axis_index, own_axis, sizes_agree
+from d2s.ops.binary_entropy import entropy_of_shares
 from d2s.ops.casting import cast
 from d2s.ops.comparison import not_equal
 from d2s.ops.encoding import class_index_op, one_hot
@@ -22,7 +23,7 @@ from d2s.ops.logits import log_softmax, softmax
 from d2s.ops.promotion import floating
 from d2s.ops.reduction import mean, sum
 from d2s.ops.rounding import abs
-from d2s.ops.selection import where
+from d2s.ops.selection import clip, where
 from d2s.ops.shape import moveaxis, squeeze, unsqueeze
 
 
@@ -222,8 +223,7 @@ def binary_cross_entropy(
 ) -> Tensor:
     """Cross-entropy of two classes; `input` and `label` are probabilities.  Logarithms are cut off at -100."""
     need_tensors(input, label)
-    positive, negative = maximum(log(input), -100.0), maximum(log(1 - input), -100.0)
-    loss = -(label * positive + (1 - label) * negative)
+    loss = entropy_of_shares(input, label)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
@@ -309,7 +309,7 @@ def cosine_embedding_loss(
 ) -> Tensor:
     """``1 - cosine`` where `label` is 1, and how far the cosine exceeds `margin` where it is -1."""
     cosine = cosine_similarity(input1, input2, -1)
-    return reduced(where(label == 1, 1 - cosine, maximum(cosine - margin, 0.0)), reduction)
+    return reduced(where(label == 1, 1 - cosine, clip(cosine - margin, min=0.0)), reduction)
 
 
 def margin_ranking_loss(
@@ -317,7 +317,7 @@ def margin_ranking_loss(
 ) -> Tensor:
     """How far ``label * (other - input) + margin`` exceeds 0."""
     need_tensors(input, other, label)
-    return reduced(maximum(label * (other - input) + margin, 0.0), reduction)
+    return reduced(relu(label * (other - input) + margin), reduction)
 
 
 def label_smooth(

@@ -8,16 +8,16 @@ from typing import Any
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.errors import ArgumentError, ShapeError
-from d2s.ops.activation import log_sigmoid
+from d2s.ops.activation import log_sigmoid, relu
 from d2s.ops.annotations import Tensor
-from d2s.ops.arithmetic import maximum, minimum, pow, subtract
+from d2s.ops.arithmetic import minimum, pow, subtract
 from d2s.ops.casting import cast
 from d2s.ops.encoding import class_index_op
 from d2s.ops.gathering import take_along_axis
 from d2s.ops.indexing import getitem
 from d2s.ops.loss import reduced
 from d2s.ops.reduction import mean
-from d2s.ops.selection import where
+from d2s.ops.selection import clip, where
 from d2s.ops.shape import reshape, unsqueeze
 from d2s.ops.statistics import norm
 
@@ -84,7 +84,7 @@ def triplet_margin_with_distance_loss(
     near, far = distance(input, positive), distance(input, negative)
     if swap:
         far = minimum(far, distance(positive, negative))
-    return reduced(maximum(near - far + margin, 0.0), reduction)
+    return reduced(clip(near - far + margin, min=0.0), reduction)
 
 
 def hinge_embedding_loss(
@@ -92,7 +92,7 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """The distance `input` where `label` is 1, and how far it stays below `margin` where `label` is -1."""
     near = where(label == 1, input, 0.0)
-    far = where(label == -1, maximum(margin - input, 0.0), 0.0)
+    far = where(label == -1, relu(margin - input), 0.0)
     return reduced(near + far, reduction)
 
 
@@ -141,7 +141,7 @@ def multi_margin_loss(
     classes = input.shape[1]
     index = bind(class_index_op, reshape(label, [-1]), classes=classes)
     right = take_along_axis(input, unsqueeze(index, -1), 1)
-    excess = maximum(input - right + margin, 0.0)
+    excess = clip(input - right + margin, min=0.0)
     own: Any = margin**p / classes
     if weight is not None:
         factor = getitem(weight, index)

@@ -25,7 +25,7 @@ _SATURATION = -1.6732632423543772 * 1.0507009873554805
 def rrelu(
     x: Tensor, lower: float = 1.0 / 8.0, upper: float = 1.0 / 3.0, training: bool = True, name: str | None = None
 ) -> Tensor:
-    """`x` where positive, else `x` times a slope: random on [lower, upper) in training, else the mean of these.
+    """`x` where not negative, else `x` times a slope: random on [lower, upper) in training, else the mean of these.
 
     Raises
     ------
@@ -36,9 +36,9 @@ def rrelu(
         raise ArgumentError(f"rrelu needs 0 <= lower <= upper <= 1, got {lower} and {upper}")
     x = floating(x)
     if not training:
-        return where(x > 0, x, x * ((lower + upper) / 2))
+        return where(x >= 0, x, x * ((lower + upper) / 2))
     slope = bind(uniform_op, shape=tuple(x.shape), dtype=x.dtype, min=float(lower), max=float(upper))
-    return where(x > 0, x, x * slope)
+    return where(x >= 0, x, x * slope)
 
 
 def gumbel_softmax(

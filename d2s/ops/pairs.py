@@ -15,6 +15,7 @@ from d2s.ops.arithmetic import add, maximum, minimum, multiply, subtract
 from d2s.ops.comparison import equal, greater_equal, isnan, less_than
 from d2s.ops.elementwise import ufunc_op
 from d2s.ops.exponential import exp, log1p, sqrt, square
+from d2s.ops.logical import logical_or
 from d2s.ops.promotion import equal_operands, float_operands, floating, operands, tensor_or_number
 from d2s.ops.rounding import abs, sign
 from d2s.ops.selection import where
@@ -25,15 +26,15 @@ signbit_op = ufunc_op(np.signbit)
 
 
 def fmax(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The larger of two elements; of NaN and a number the number."""
+    """The larger of two elements; of NaN and a number the number.  Of equal ones the first gets the gradient."""
     x, y = equal_operands(x, y)
-    return where(isnan(x), y, where(isnan(y), x, maximum(x, y))) if x.dtype.kind == "f" else maximum(x, y)
+    return where(logical_or(x >= y, isnan(y)), x, y) if x.dtype.kind == "f" else maximum(x, y)
 
 
 def fmin(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The smaller of two elements; of NaN and a number the number."""
+    """The smaller of two elements; of NaN and a number the number.  Of equal ones the first gets the gradient."""
     x, y = equal_operands(x, y)
-    return where(isnan(x), y, where(isnan(y), x, minimum(x, y))) if x.dtype.kind == "f" else minimum(x, y)
+    return where(logical_or(x <= y, isnan(y)), x, y) if x.dtype.kind == "f" else minimum(x, y)
 
 
 def hypot(x: Any, y: Any, name: str | None = None) -> Tensor:

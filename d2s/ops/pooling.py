@@ -16,8 +16,8 @@ from d2s.ops.casting import cast
 from d2s.ops.creation import arange, ones
 from d2s.ops.joining import stack
 from d2s.ops.products import matmul
-from d2s.ops.reduction import max as largest
-from d2s.ops.shape import broadcast_to, reshape, squeeze, transpose, unsqueeze
+from d2s.ops.shape import broadcast_to, flatten, reshape, squeeze, transpose, unsqueeze
+from d2s.ops.sorting import first_of_the_largest
 from d2s.ops.window_arguments import IMAGE, LINE, padding_of, pair
 from d2s.ops.window_reduction import max_pool2d_op, pick2d_op, window_sum_op
 from d2s.ops.windows import Window
@@ -220,7 +220,7 @@ def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, 
     rows, columns = pair(output_size, "output_size")
     vertical, horizontal = _bins(x.shape[2], rows or x.shape[2]), _bins(x.shape[3], columns or x.shape[3])
     lines = [
-        stack([largest(x[:, :, top:bottom, left:right], [2, 3]) for left, right in horizontal], -1)
+        stack([first_of_the_largest(flatten(x[:, :, top:bottom, left:right], 2), 2) for left, right in horizontal], -1)
         for top, bottom in vertical
     ]
     return stack(lines, -2)

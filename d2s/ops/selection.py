@@ -16,7 +16,7 @@ from d2s.ops.arithmetic import maximum, minimum
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal, isnan
 from d2s.ops.indexing import getitem
-from d2s.ops.promotion import as_dtype_of, dtype_with_number, equal_operands, tensor_or_number
+from d2s.ops.promotion import as_dtype_of, dtype_with_number, equal_operands, floating, tensor_or_number
 
 
 def _infer_where(condition: TensorSpec, x: TensorSpec, y: TensorSpec) -> TensorSpec:
@@ -41,7 +41,7 @@ where_op.vjp(
 )
 
 
-def _infer_clip(x: TensorSpec, *, min: Any = None, max: Any = None) -> TensorSpec:
+def _infer_clip(x: TensorSpec, *, min: Any = None, max: Any = None, is_flat_there: bool = False) -> TensorSpec:
     is_whole = all(bound is None or isinstance(bound, int | np.integer) for bound in (min, max))
     if x.dtype.kind != "f" and not (x.dtype.kind in "iu" and is_whole):
         raise DTypeError(f"clip to [{min}, {max}] is not defined for {x.dtype.name}")
@@ -49,18 +49,20 @@ def _infer_clip(x: TensorSpec, *, min: Any = None, max: Any = None) -> TensorSpe
 
 
 @define_op("clip", kinds="f", infer=_infer_clip, saves=("x",))
-def clip_op(x: Array, *, min: Any = None, max: Any = None) -> Any:
-    """Elements outside the bounds replaced by the nearer bound."""
+def clip_op(x: Array, *, min: Any = None, max: Any = None, is_flat_there: bool = False) -> Any:
+    """Elements outside the bounds replaced by the nearer bound; the slope at a bound is 1, or 0 if it is flat there."""
     return np.clip(x, min, max)
 
 
-@define_op("inside", infer=lambda x, *, min=None, max=None: TensorSpec(x.shape, np.dtype(bool)))
-def inside_op(x: Array, *, min: Any = None, max: Any = None) -> Any:
-    """Which elements lie within the bounds, these included."""
-    return (x >= (-np.inf if min is None else min)) & (x <= (np.inf if max is None else max))
+@define_op("inside", infer=lambda x, *, min=None, max=None, is_open=False: TensorSpec(x.shape, np.dtype(bool)))
+def inside_op(x: Array, *, min: Any = None, max: Any = None, is_open: bool = False) -> Any:
+    """Which elements lie within the bounds; these are included, unless `is_open`."""
+    low, high = -np.inf if min is None else min, np.inf if max is None else max
+    return (x > low) & (x < high) if is_open else (x >= low) & (x <= high)
 
 
-clip_op.vjp(lambda g, out, x, *, min=None, max=None: g * cast(bind(inside_op, x, min=min, max=max), g.dtype))
+clip_op.vjp(lambda g, out, x, *, min=None, max=None, is_flat_there=False: g * cast(
+    bind(inside_op, x, min=min, max=max, is_open=is_flat_there), g.dtype))
 
 
 def where(condition: Tensor, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
@@ -115,6 +117,11 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None) -
     for bound in (min, max):
         dtype = dtype if bound is None else dtype_with_number(dtype, bound)
     return bind(clip_op, as_dtype_of(x, dtype), min=min, max=max)
+
+
+def cut(x: Tensor, low: float, high: float) -> Tensor:
+    """`clip` of floating point numbers; its gradient passes between the bounds, not at them."""
+    return bind(clip_op, floating(x), min=low, max=high, is_flat_there=True)
 
 
 def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) -> Tensor:

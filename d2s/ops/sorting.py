@@ -15,7 +15,7 @@ from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import axis_index, reduced_shape, size_argument, sizes_agree
 from d2s.ops.gathering import take_along_axis
 from d2s.ops.promotion import operands
-from d2s.ops.shape import reshape
+from d2s.ops.shape import reshape, squeeze
 
 _INT64 = np.dtype("int64")
 
@@ -195,6 +195,11 @@ def argmax(
     """Place of the first largest element along `axis`, or in the flattened tensor."""
     place = None if axis is None else axis_index(size_argument(axis), x)
     return bind(argmax_op, x, axis=place, keepdim=bool(keepdim), dtype=as_dtype(dtype))
+
+
+def first_of_the_largest(x: Tensor, axis: int) -> Tensor:
+    """The largest element along an axis; of several the first, which gets all of the gradient."""
+    return squeeze(take_along_axis(x, argmax(x, axis, keepdim=True), axis), axis)
 
 
 def argmin(

@@ -133,10 +133,18 @@ def _cast(draw: Draw) -> Case:
     return Case([reals(draw, draw(shapes()))], {"dtype": F64})
 
 
-@case_of("clip", "inside")
+def _bounds(draw: Draw) -> dict[str, Any]:
+    return {"min": draw(st.sampled_from([None, -0.5])), "max": draw(st.sampled_from([None, 0.5]))}
+
+
+@case_of("clip")
 def _clip(draw: Draw) -> Case:
-    bounds = {"min": draw(st.sampled_from([None, -0.5])), "max": draw(st.sampled_from([None, 0.5]))}
-    return Case([spaced(draw, draw(shapes()))], bounds)
+    return Case([spaced(draw, draw(shapes()))], {**_bounds(draw), "is_flat_there": draw(st.booleans())})
+
+
+@case_of("inside")
+def _inside(draw: Draw) -> Case:
+    return Case([spaced(draw, draw(shapes()))], {**_bounds(draw), "is_open": draw(st.booleans())})
 
 
 @case_of("full_like")
@@ -715,6 +723,12 @@ def _labels(draw: Draw, rows: tuple[int, ...]) -> Any:
     if labels.size and draw(st.booleans()):
         labels.flat[0] = -100
     return labels
+
+
+@case_of("binary_cross_entropy")
+def _binary_cross_entropy(draw: Draw) -> Case:
+    first, second = broadcastable(draw)
+    return Case([reals(draw, first, 0.1, 0.9), reals(draw, second, 0.1, 0.9)])
 
 
 @case_of("softmax_cross_entropy")

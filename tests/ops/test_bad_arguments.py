@@ -33,7 +33,8 @@ ALIASES = {
 # What operators compute; reflected ones compute the same.
 OPERATORS = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "mod",
-    "pow": "pow", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "matmul": "matmul",
+    "pow": "pow", "lshift": "left_shift", "rshift": "right_shift",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "matmul": "matmul",
 }
 ALIASES |= {f"Tensor.__{reflected}{sign}__": name for sign, name in OPERATORS.items() for reflected in ("", "r")}
 ALIASES |= {"Tensor.__lt__": "less_than", "Tensor.__le__": "less_equal", "Tensor.__gt__": "greater_than",

@@ -75,6 +75,18 @@ def _bits(d: Draw) -> Call:
     return Call([d.array(first, -5, 5, dtype), d.array(second, -5, 5, dtype)])
 
 
+@methods("__lshift__", "__rshift__")
+def _shifts(d: Draw) -> Call:
+    first, second = d.pair()
+    dtype = d.one("int32", "int64")
+    return Call([d.array(first, -99, 99, dtype), d.array(second, 0, 5, dtype)])
+
+
+@methods("__rlshift__", "__rrshift__")
+def _shifts_of_a_number(d: Draw) -> Call:
+    return Call([d.array(d.shape(), 0, 5, d.one("int32", "int64")), d.int(0, 99)])
+
+
 @methods("__rand__", "__ror__", "__rxor__")
 def _bits_of_a_number(d: Draw) -> Call:
     return Call([d.array(d.shape(), -5, 5, d.one("int32", "int64")), d.int(0, 7)])

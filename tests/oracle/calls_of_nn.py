@@ -26,6 +26,51 @@ def _activation(d: Draw) -> Call:
     return Call([away_from_steps(d)])
 
 
+@call(*(f"{F}{name}|corners" for name in (
+    "celu", "elu", "hardshrink", "hardswish", "hardtanh", "leaky_relu", "log_sigmoid", "relu", "relu6", "selu",
+    "softplus", "softshrink", "softsign", "tanhshrink", "thresholded_relu")), "abs|corners", "sign|corners")
+def _at_corners(d: Draw) -> Call:
+    return Call([Array(np.array([0, 1, -1, 3, -3, 6, 0.5, -0.5], "float32"))])
+
+
+@call("fmax|corners", "fmin|corners", "maximum|corners", "minimum|corners", "nn.functional.l1_loss|corners",
+      "nn.functional.smooth_l1_loss|corners")
+def _equal_pairs(d: Draw) -> Call:
+    return Call([Array(np.array([1, 2, 3, 0], "float32")), Array(np.array([1, 3, 2, 1], "float32"))])
+
+
+@call("nn.functional.max_pool2d|corners", "nn.functional.maxout|corners", "nn.functional.adaptive_max_pool2d|corners")
+def _equal_elements(d: Draw) -> Call:
+    return Call([Array(np.ones((1, 2, 4, 4), "float32")), 2])
+
+
+@call("nn.functional.binary_cross_entropy|corners")
+def _certain(d: Draw) -> Call:
+    return Call([Array(np.array([0, 1, 0, 1, 0.5], "float32")), label(np.array([0, 1, 1, 0, 0.5]))])
+
+
+@call("nn.functional.margin_ranking_loss|corners")
+def _at_the_margin(d: Draw) -> Call:
+    x = Array(np.array([1, 2], "float32"))
+    return Call([x, Array(x.data.copy()), label(np.ones(2))])
+
+
+@call("nn.functional.hinge_embedding_loss|corners")
+def _at_the_hinge(d: Draw) -> Call:
+    return Call([Array(np.array([1, 2], "float32")), label(np.array([-1, 1]))])
+
+
+@call("nn.functional.cosine_embedding_loss|corners")
+def _at_right_angles(d: Draw) -> Call:
+    return Call([Array(np.eye(2, dtype="float32")), Array(np.eye(2, dtype="float32")[::-1].copy()),
+                 Array(np.array([-1, -1]))])
+
+
+@call("nn.functional.multi_margin_loss|corners")
+def _one_apart(d: Draw) -> Call:
+    return Call([Array(np.array([[1, 0]], "float32")), Array(np.array([0]))])
+
+
 @functional("softmax", "log_softmax")
 def _softmax(d: Draw) -> Call:
     shape = d.shape(1, smallest=1)
