@@ -9,6 +9,7 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import TensorSpec
+from d2s.errors import DTypeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.arithmetic import maximum
 from d2s.ops.elementwise import broadcast
@@ -20,7 +21,9 @@ LOWEST, SMALLEST = -100.0, 1e-12
 
 
 def _infer(x: TensorSpec, label: TensorSpec) -> TensorSpec:
-    return broadcast(np.logaddexp, "binary_cross_entropy")(x, label)
+    if x.dtype.kind != "f" or label.dtype.kind != "f":
+        raise DTypeError(f"binary_cross_entropy is not defined for {x.dtype.name} and {label.dtype.name}")
+    return broadcast(np.multiply, "binary_cross_entropy")(x, label)
 
 
 @define_op("binary_cross_entropy", kinds="f", infer=_infer, saves=("x", "label"))
