@@ -173,4 +173,4 @@ def _call(place: int, case: Case, results: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=100)
 def _code_of(text: str) -> CodeType:
-    return compile(text, "<backward>", "exec")
+    return compile(text, "<d2s backward>", "exec")

@@ -313,4 +313,4 @@ def _is_large(array: np.ndarray[Any, Any]) -> bool:
 
 @lru_cache(maxsize=500)
 def _code_of(text: str) -> CodeType:
-    return compile(text, "<gradient rule>", "exec")
+    return compile(text, "<d2s gradient rule>", "exec")

@@ -10,7 +10,7 @@ from d2s.errors import Location
 from d2s.testing.comparing import Difference, array_text
 from d2s.testing.locating import Parting, Record, Writes, first_parting, returns_of, writes_to
 from d2s.testing.names import Names, Naming, first_naming, names_of
-from d2s.testing.observing import state_of
+from d2s.testing.observing import gradients_of, state_of
 from d2s.testing.surroundings import SURROUNDINGS
 from d2s.watching.hooks import HookCall
 from d2s.watching.operators import Ran, watched
@@ -81,7 +81,18 @@ class Fault:
         if naming is not None and (last is None or naming.turn <= last):
             self.naming = naming
             return naming.location
-        return location or self._line_after_which()
+        return self._write_before(location, eager, static) or location or self._line_after_which()
+
+    def _write_before(self, location: Location | None, eager: Names, static: Names) -> Location | None:
+        """The line of a write of one mode only that comes before an operator that gives something else."""
+        written = [known for known in self._found if known.sort == "state"]
+        if location is None or self.difference.sort != "output" or not written:
+            return None
+        for _, number, place in self._odd_writes(written):
+            if any(_comes_before(place, location, names) for names in (eager, static)):
+                self.difference = written[number]
+                return place
+        return None
 
     def _line_that_differs(self) -> Location | None:
         """The line of an operator that gives something else, of an effect, or of a write."""
@@ -128,7 +139,10 @@ class Fault:
                 return found[-1]
         if parting is not None:
             return self._hook_before(parting) or parting.location
-        return self.first_use(first.path) or self.makers().get(first.path) if first.sort == "gradient" else None
+        if first.sort != "gradient":
+            return None
+        write = self._first_write([first])
+        return write[1] if write is not None else self.first_use(first.path) or self.makers().get(first.path)
 
     def _hook_before(self, parting: Parting) -> Location | None:
         """Where the hook was registered that, in one mode only, has made what the operator read."""
@@ -180,23 +194,31 @@ class Fault:
         return {path: places[id(part.value)] for path, part in seen.outputs.items() if id(part.value) in places}
 
     def _first_write(self, differences: Sequence[Difference]) -> tuple[int, Location] | None:
-        """Of what differs, which was written first in one mode only, by number, and the user's line of that write."""
+        """Of what differs in state or gradients, by number, what was first written in one mode only, and where."""
+        writes = self._odd_writes(differences)
+        return writes[0][1:] if writes else None
+
+    def _odd_writes(self, differences: Sequence[Difference]) -> list[tuple[int, int, Location]]:
+        """For what differs: when it was first written in one mode only, its number, and where; in their order."""
         eager, static = (self._writes(mode, differences) for mode in self._comparison.modes)
         found = (_odd_write(number, eager, static) for number in range(len(differences)))
-        first = min((write for write in found if write is not None), default=None, key=lambda write: write[0])
-        return None if first is None else first[1:]
+        return sorted((write for write in found if write is not None), key=lambda write: write[0])
 
     def _writes(self, mode: Any, differences: Sequence[Difference]) -> Writes:
         writes: Writes = []
 
         def look() -> tuple[Any, ...]:
-            state = state_of(self._comparison.reach)
-            found = (state.get(difference.path) for difference in differences)
+            now = {"state": state_of(self._comparison.reach)}
+            if any(difference.sort == "gradient" for difference in differences):
+                now["gradient"] = gradients_of(self._comparison.reach)
+            found = (now[difference.sort].get(difference.path) for difference in differences)
             return tuple(
                 None if one is None else (one.value.tobytes() if one.is_array else one.value, one.note)
                 for one in found)
 
-        self._comparison.run(mode, self._call, lambda: writes_to(look, writes))
+        # Gradients come from backward: of interest is what else sets them.
+        in_backward = all(difference.sort == "state" for difference in differences)
+        self._comparison.run(mode, self._call, lambda: writes_to(look, writes, in_backward))
         return writes
 
 
@@ -212,6 +234,12 @@ def _odd_write(number: int, eager: Writes, static: Writes) -> tuple[int, int, Lo
             place = (other if is_extra and other is not None else one or other)[1]  # type: ignore[index]
             return max(write[0] for write in (one, other) if write is not None), number, place
     return None
+
+
+def _comes_before(one: Location, other: Location, names: Names) -> bool:
+    """True if a line has run before another one."""
+    turn, turn_of_other = names.turn_of(one), names.turn_of(other)
+    return turn is not None and turn_of_other is not None and turn < turn_of_other
 
 
 def _writes_of(number: int, writes: Writes) -> list[tuple[int, Location, Any]]:

@@ -16,7 +16,7 @@ from d2s.errors import Location
 from d2s.testing.comparing import Tolerance
 from d2s.testing.variables import is_users_file
 from d2s.watching.operators import Ran
-from d2s.watching.places import GENERATED, source_of
+from d2s.watching.places import GENERATED, is_backward, place_in_backward, source_of
 
 Arrays = tuple[np.ndarray[Any, Any], ...]
 Key = tuple[bool, str, str, int]
@@ -183,7 +183,8 @@ class _Pairs:
     def __init__(self, eager: Record, static: Record, tolerance: Tolerance) -> None:
         self._eager, self._static, self._tolerance = eager, static, tolerance
         self._ours, self._theirs = eager.by_key(), static.by_key()
-        self._same: dict[Key, bool] = {}
+        # Of a kind and line: the entries of eager mode that no other fits, and those of static mode.
+        self._left: dict[Key, tuple[list[Entry], list[Entry]]] = {}
         self._counts: dict[Key, int] = {}
 
     def that_differs(self, entry: Entry) -> Entry | None:
@@ -191,7 +192,8 @@ class _Pairs:
         The operator of static mode that gives something else in place of `entry`; to be asked for each once, in order.
 
         Where one mode needs fewer steps, as in sums of gradients, one cannot say which step is which; forward each of
-        them gives what some other gave (equal ones are merged), unless a loop went another way.
+        them gives what some other gave (equal ones are merged), unless a loop went another way.  Forward they come in
+        one order in both modes, backward perhaps not.
         """
         key = entry.key
         number = self._counts[key] = self._counts.get(key, -1) + 1
@@ -199,7 +201,10 @@ class _Pairs:
         if not others:
             return None
         if len(others) == len(self._ours[key]):
-            differs = not self._give_the_same(key) and not entry.gives_what([others[number]], self._tolerance)
+            ours_left, theirs_left = self._without_equals(key)
+            if key[0]:
+                return theirs_left[ours_left.index(entry)] if entry in ours_left else None
+            differs = bool(ours_left) and not entry.gives_what([others[number]], self._tolerance)
         else:
             differs = not key[0] and not entry.gives_what(others, self._tolerance) and not self._is_part(entry)
         return others[min(number, len(others) - 1)] if differs else None
@@ -210,16 +215,17 @@ class _Pairs:
                    if any(read is given for read in other.own_read for given in entry.own_gave)]
         return bool(readers) and all(other.gives_what(self._static.entries, self._tolerance) for other in readers)
 
-    def _give_the_same(self, key: Key) -> bool:
-        """True if all that one mode has given the other has given too, in whatever order."""
-        found = self._same.get(key)
+    def _without_equals(self, key: Key) -> tuple[list[Entry], list[Entry]]:
+        """What is left when each operator of eager mode has taken one away that has given the same."""
+        found = self._left.get(key)
         if found is None:
-            left = list(self._theirs[key])
+            found = self._left[key] = [], list(self._theirs[key])
             for entry in self._ours[key]:
-                other = next((other for other in left if entry.gives_what([other], self._tolerance)), None)
-                if other is not None:
-                    left.remove(other)
-            found = self._same[key] = not left
+                other = next((other for other in found[1] if entry.gives_what([other], self._tolerance)), None)
+                if other is None:
+                    found[0].append(entry)
+                else:
+                    found[1].remove(other)
         return found
 
 
@@ -269,11 +275,12 @@ def _lines(entries: Iterable[Entry]) -> set[tuple[str, int]]:
 
 
 @contextmanager
-def writes_to(look: Callable[[], Any], found: Writes) -> Iterator[None]:
+def writes_to(look: Callable[[], Any], found: Writes, in_backward: bool = True) -> Iterator[None]:
     """
     Append to `found` the user's lines after which ``look()`` gives something else, with what it gave and gives then.
 
-    Lines of the user count, and lines of generated code, for which the user's line that they stand for is noted.
+    Lines of the user count, and lines of generated code, for which the user's line that they stand for is noted; not
+    those of hooks and of gradients if `in_backward` is False.
     """
     last = [look()]
 
@@ -293,6 +300,9 @@ def writes_to(look: Callable[[], Any], found: Writes) -> Iterator[None]:
         before: list[Location | None] = [None]
         source = source_of(frame) if is_generated else None
         if is_generated and source is None:
+            return None
+        if not in_backward and (place_in_backward(frame) != (None, False) or (
+                source is not None and is_backward(source))):
             return None
 
         def follow(frame: FrameType, event: str, argument: Any) -> Any:

@@ -149,7 +149,7 @@ def observe(
                 result.close()
         except (Exception, SystemExit) as error:
             seen.raised = _raised(error)
-    seen.gradients.update(_gradients(reach.objects()))
+    seen.gradients.update(gradients_of(reach))
     seen.state = state_of(reach)
     return seen
 
@@ -247,6 +247,11 @@ def _describe(path: str, thing: Any, known: dict[int, str]) -> Iterator[tuple[st
 
 def _noun(thing: Any) -> str:
     return "tensor" if isinstance(thing, Tensor) else "array" if isinstance(thing, np.ndarray) else type(thing).__name__
+
+
+def gradients_of(reach: Reach) -> dict[str, Seen]:
+    """The gradients of everything that can be reached, by path."""
+    return dict(_gradients(reach.objects()))
 
 
 def _gradients(things: Any) -> Iterator[tuple[str, Seen]]:

@@ -255,7 +255,48 @@ def gradient_kept_of_the_first_output(x):
     return y, z
 
 
+def cleared_gradient(x):
+    y = x * 2
+    y.sum().backward(retain_graph=True)
+    if now.static:
+        x.clear_grad()  # CLEARED
+    return (y * y).sum()
+
+
+def value_in_recursion(x, n=3):
+    if n == 0:
+        return x * (2 if now.static else 3)  # RECURSION
+    return value_in_recursion(x, n - 1)
+
+
+def value_of_a_generator(x):
+    def parts():
+        for number in range(3):
+            yield x * (number + (1 if now.static and number == 2 else 0))  # GENERATOR
+
+    return sum(parts())
+
+
+def lost_in_finally(x):
+    try:
+        y = x * 2
+    finally:
+        if not now.static:
+            LOG.append("finally")  # FINALLY
+    return y
+
+
+def second_derivative(x):
+    y = (x * x * x).sum()
+    (slope,) = d2s.grad(y, [x], create_graph=True)
+    if now.static:
+        slope = slope.detach()  # SECOND DERIVATIVE
+    return (slope * slope).sum() + y
+
+
 MARKS = {
+    cleared_gradient: "CLEARED", value_in_recursion: "RECURSION",
+    value_of_a_generator: "GENERATOR", lost_in_finally: "FINALLY", second_derivative: "SECOND DERIVATIVE",
     stale_constant: "STALE", hook: "HOOK", second_call: "SECOND CALL", lost_error: "RAISE", lost_append: "APPEND",
     event: "EVENT", event_of_a_partial_in_a_list: "EVENT", event_of_a_module_that_is_imported_inside: "EVENT",
     rebound_global: "REBIND", made_global: "MADE", list_of_a_class: "LOG OF CLASS", number_of_a_class: "USED",
@@ -315,6 +356,39 @@ def test_the_line_in_one_of_three_layers_is_named() -> None:
         assert_same_in_both_modes(Net(), d2s.to_tensor([[1.0, 2.0], [3.0, -4.0]], stop_gradient=False))
     assert raised.value.location is not None
     assert (raised.value.location.file, raised.value.location.line) == place_of("INNER LAYER"), str(raised.value)
+
+
+class Evaluates(d2s.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.norm = d2s.nn.BatchNorm1D(2)
+
+    def forward(self, x):
+        if now.static:
+            self.norm.eval()  # EVAL
+        return self.norm(x)
+
+
+class Changes(d2s.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = d2s.nn.Linear(2, 2)
+        self.fc.register_forward_pre_hook(self.change)
+
+    def change(self, layer, inputs):
+        return (inputs[0] + (1 if now.static else 2),)  # FORWARD HOOK
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+@pytest.mark.parametrize(("net", "mark"), [(Evaluates(), "EVAL"), (Changes(), "FORWARD HOOK")])
+def test_the_line_in_a_layer_is_named(net: Any, mark: str) -> None:
+    with pytest.raises(ModesDiffer) as raised:
+        assert_same_in_both_modes(net, d2s.to_tensor([[1.0, 2.0], [3.0, -4.0]], stop_gradient=False))
+    assert raised.value.location is not None
+    assert (raised.value.location.file, raised.value.location.line) == place_of(mark), str(raised.value)
+    assert f"# {mark}" in str(raised.value)
 
 
 def test_nothing_differs_without_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
