@@ -32,25 +32,33 @@ def check_unwritten(tracer: Tracer, variable: Variable, itself: bool = True) -> 
     root = _root_of(tracer, value)
     if itself or root is not value:
         _check_root(tracer, root)
-    relatives = chosen_relatives(variable)
-    if not relatives:
-        return
-    shown = _Shown(
-        ObjectVariable(tracer, tracer.array_of(value)), ObjectVariable(tracer, tracer.hook_point(value)))
-    checked, is_unknown = {root}, False
-    for other in relatives:
-        # It may be a view of this, or detached from it, which a branch or an earlier turn has made.
+    others = tracer.as_found("relatives", lambda: _chosen_roots(tracer, variable, root))
+    if others:
+        shown = _Shown(
+            ObjectVariable(tracer, tracer.array_of(value)), ObjectVariable(tracer, tracer.hook_point(value)))
+        for other in others:
+            _check_root(tracer, other, shown)
+
+
+def _chosen_roots(tracer: Tracer, variable: Variable, own: Value) -> list[Value]:
+    """What else `variable` may be a view of, or detached from, as a branch or an earlier turn has made it."""
+    found, checked, is_unknown = list[Value](), {own}, False
+    for other in chosen_relatives(variable):
         tensor = root_of(other)
         source = _root_of(tracer, (tensor if is_here(tracer, tensor) else other).value)
         outer = tracer.tensors.get(source)
-        if outer is not None and not tracer.in_scope(source):
-            # As it was when the run began, which is in scope everywhere.
-            source = tracer.captured[id(outer)][1]
+        if outer is not None:
+            # In each version of it that is known here; as it was when the run began is known everywhere.
+            found += [
+                known for known, tensor in tracer.tensors.items() if tensor is outer and known not in checked
+                and (known not in tracer.definitions or tracer.in_scope(known))]
+            checked.update(found)
+            continue
         if source in checked:
             continue
         checked.add(source)
-        if outer is not None or (tracer.in_scope(source) and tracer.may_have_left(source)):
-            _check_root(tracer, source, shown)
+        if tracer.in_scope(source) and tracer.may_have_left(source):
+            found.append(source)
         elif source in tracer.left:
             raise UnsupportedSyntaxError(
                 "what may be a view that a branch or an earlier turn of a loop has made is used behind a call "
@@ -59,9 +67,10 @@ def check_unwritten(tracer: Tracer, variable: Variable, itself: bool = True) -> 
             )
         else:
             is_unknown |= not tracer.in_scope(source)
-    for left in [left for left in tracer.left - checked if tracer.in_scope(left)] if is_unknown else ():
-        # What it is a view of may have become this.
-        _check_root(tracer, left, shown)
+    if is_unknown:
+        # What it is a view of may have become one of these.
+        found += [left for left in tracer.left - checked if tracer.in_scope(left)]
+    return found
 
 
 def _root_of(tracer: Tracer, value: Value) -> Value:

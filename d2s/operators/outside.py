@@ -323,7 +323,10 @@ class OutsideReader(PathRecorder):
         return super().bound(variable)
 
     def named(self, variable: Variable) -> Value:
-        if self.epoch and variable.value not in self.tensors and self.tensor_object(variable.value) is None:
+        value = variable.value
+        if self.epoch and value not in self.tensors and self.as_found(
+            f"has a Tensor: {value.name}", lambda: self.tensor_object(value) is None,
+        ):
             # Once there is a Tensor, that shows what is written to it.
             self._check_unwritten(variable, False)
         return super().bound(variable)
@@ -369,7 +372,13 @@ class OutsideReader(PathRecorder):
 
     def is_read_again(self, value: Value) -> bool:
         """True for the values of a tensor from outside that something else may have written to."""
-        return value in self.tensors and value in self.definitions and self.definitions[value][0].kind == "reload"
+        if value not in self.tensors:
+            return False
+        defined = self.definitions.get(value)
+        if defined is None or defined[0].kind != "cond":
+            return defined is None or defined[0].kind == "reload"
+        place = defined[0].outputs.index(value)
+        return all(self.is_read_again(block.outputs[place]) for block in defined[0].blocks)
 
     def note_version(self, value: Value) -> None:
         """Let the run note in which version a tensor from outside has these values."""

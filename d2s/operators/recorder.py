@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 from d2s.core.op import Op
 from d2s.errors import Location, ProgramError, UnsupportedSyntaxError, user_location
@@ -25,6 +25,9 @@ MAX_NESTING = 60
 
 # What they give is one of their inputs, or a version of it.
 _OF_ONE_TENSOR = frozenset(("cond", "check_bound", "replace", "stop_gradient"))
+
+
+Found = TypeVar("Found")
 
 
 class Run:
@@ -62,6 +65,8 @@ class Path:
         self.marks: list[int] = []
         self.blocks: list[Block] = [root]
         self.cursor = 0
+        # What was found at places of the log, by objects that may be gone when the region is run again.
+        self.found: dict[tuple[int, str], Any] = {}
         self.trials: list[tuple[int, bool]] = []
         self.trial = 0
         self.decided_at: Location | None = None
@@ -71,6 +76,7 @@ class Path:
         self.choices[index:] = [False]
         del self.tests[index + 1 :], self.marks[index + 1 :]
         del self.log[self.marks[index] :]
+        self.found = {place: found for place, found in self.found.items() if place[0] < len(self.log)}
         self.trials = [trial for trial in self.trials if trial[0] < len(self.log)]
         self.blocks[index + 1 :] = [Block()]
 
@@ -348,8 +354,9 @@ class PathRecorder(StaticInterpreter):
         log, begin, number = path.log, path.position, len(path.trials)
         is_known, path.trial = path.trial < number, path.trial + 1
         in_vain = is_known and path.trials[path.trial - 1][1]
+        found = path.found
         if in_vain:
-            path.log = log[:begin]
+            path.log, path.found = log[:begin], dict(found)
         elif not is_known:
             path.trials.append((begin, False))
 
@@ -360,6 +367,19 @@ class PathRecorder(StaticInterpreter):
             yield (lambda: None) if is_known else note_undone
         finally:
             path.log = log
+            if in_vain:
+                path.found = found
+
+    def as_found(self, what: str, find: Callable[[], Found]) -> Found:
+        """What `find` gives; in a replay, what it gave at this place."""
+        path = self.path
+        if path is None:
+            return find()
+        place = path.position, what
+        if path.position == len(path.log) or place not in path.found:
+            path.found[place] = find()
+        found: Found = path.found[place]
+        return found
 
     def is_decided(self, test: Value) -> bool:
         """True if this replay has come to a place where `test` was decided."""

@@ -315,8 +315,7 @@ class Tracer(ContainerReader):
 
     def is_tensor_of_run(self, variable: Variable) -> bool:
         """True if the caller, or something that this run has made, has `variable` as a Tensor."""
-        tensor = self._materialised.get(variable.value)
-        return variable.value in self.tensors or (tensor is not None and self.in_scope(tensor))
+        return variable.value in self.tensors or self.tensor_object(variable.value) is not None
 
     def anything_may_change(self) -> None:
         super().anything_may_change()

@@ -463,8 +463,25 @@ class StaticInterpreter(HookPoints):
             self._materialised[value] = found
         if not self.is_outer(value) and self.definitions[found][0].kind == "materialise":
             # Also when it was found: in a replay the Tensor is made at this place.
-            self.left.add(value)
+            self._note_left(value)
         return found
+
+    def _note_left(self, value: Value) -> None:
+        """Note that a value is a Tensor, or may be, with all that it may be."""
+        stack = [value]
+        while stack:
+            value = stack.pop()
+            if value in self.left or value.is_constant or self.is_outer(value):
+                continue
+            self.left.add(value)
+            operator = self.definitions[value][0] if value in self.definitions else None
+            if operator is None or operator.kind not in ("cond", "while"):
+                continue
+            place = operator.outputs.index(value)
+            blocks = operator.blocks if operator.kind == "cond" else operator.blocks[1:]
+            stack += [block.outputs[place] for block in blocks if block.outputs]
+            if operator.kind == "while":
+                stack.append(operator.inputs[place])
 
     def recall(self, value: Value) -> Value:
         """A value that is used again."""

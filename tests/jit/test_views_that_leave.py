@@ -198,3 +198,70 @@ def test_what_is_shown_cannot_be_written_either():
     assert caught.value.kind == "G17"
     del given
     w.add_(d2s.ones([3]))
+
+
+def leaf_written_in_turns_behind_turns_that_read_it_again(x, w, c, n):
+    t, u = (w - x).tanh(), x + 1.0
+    if c > 0:
+        t = x
+    for _ in range(n):
+        look(t)
+        if c > 0:
+            u = (x - t).tanh()
+    for _ in range(n):
+        t.add_(t)
+    return t * x, u
+
+
+def named_anew_by_turns_and_written(x, w, c, n):
+    t, u = (w - x.detach()).tanh(), x * 0.5
+    for _ in range(n):
+        u = t
+    write(u)
+    return x * t
+
+
+def view_of_branch_behind_a_write(x, w, c, n):
+    u = x * 2.0
+    if c < 0:
+        u = w.reshape([3])
+        write(w)
+    return w * x * u
+
+
+def written_in_turns_behind_branches_that_log(x, w, c, n):
+    t, u = w * 2.0, x.detach() * 1.5
+    if c > 0:
+        u = u * t
+    u.add_(w)
+    if c > 0:
+        t = [u, u][int(n) - int(n)]
+        look(t)
+    return t + u * x
+
+
+@d2s.jit.not_to_static
+def look(t):
+    t.tolist()
+
+
+@pytest.mark.parametrize(("c", "n"), [(1.0, 2), (-1.0, 0), (-1.0, 2)])
+@pytest.mark.parametrize("function", [
+    leaf_written_in_turns_behind_turns_that_read_it_again, named_anew_by_turns_and_written,
+    view_of_branch_behind_a_write, written_in_turns_behind_branches_that_log])
+def test_the_same_or_said(function, c, n):
+    """Where the run would go on with old values, it says so."""
+
+    def play(static):
+        x, w = d2s.to_tensor([0.3, -0.7, 1.1], stop_gradient=False), d2s.to_tensor([0.9, 0.4, -0.6])
+        try:
+            results = static(function)(x, w, d2s.to_tensor(c), d2s.to_tensor(n))
+        except d2s.D2SError as error:
+            return error.kind
+        results = results if isinstance(results, tuple) else (results,)
+        return [t.tolist() for t in (*results, x, w)]
+
+    eager, static = play(lambda function: function), play(d2s.to_static)
+    assert static in (eager, "X12")
+    if n == 0:
+        assert static == eager or function is view_of_branch_behind_a_write
