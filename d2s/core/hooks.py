@@ -103,22 +103,28 @@ class HookList:
     def live(self) -> Iterator[Callable[..., Any]]:
         """The hooks by ascending id, as the list is when each one is reached."""
         hooks = self.hooks
-        pending = list(hooks)
-        added = 0
+        pending, added = list(hooks), 0
         while pending:
             for hook_id in pending:
                 hook = hooks.get(hook_id)
                 if hook is not None:
                     yield hook
             last = pending[-1]
-            pending = [hook_id for hook_id in hooks if hook_id > last]
-            added += len(pending)
-            if added > MAX_HOOKS_ADDED_IN_ONE_PASS:
-                raise HookError(
-                    f"hooks have added more than {MAX_HOOKS_ADDED_IN_ONE_PASS} hooks to one tensor in one backward; "
-                    f"{name_of(hooks[last])} registers a new hook each time it runs",
-                    kind="H03",
-                )
+            if next(reversed(hooks), last) <= last:
+                return
+            pending, added = self._later(last, added)
+
+    def _later(self, last: int, added: int) -> tuple[list[int], int]:
+        """Ids of hooks that were added while those up to `last` ran, and how many have been added in this pass."""
+        found = [hook_id for hook_id in self.hooks if hook_id > last]
+        added += len(found)
+        if added > MAX_HOOKS_ADDED_IN_ONE_PASS:
+            raise HookError(
+                f"hooks have added more than {MAX_HOOKS_ADDED_IN_ONE_PASS} hooks to one tensor in one backward; "
+                f"{name_of(self.hooks[last])} registers a new hook each time it runs",
+                kind="H03",
+            )
+        return found, added
 
     def run(self, gradient: Any, own: Callable[[Any], Any] | None = None) -> Any:
         """Apply the hooks to `gradient` (a Tensor) and return the result.
@@ -137,11 +143,12 @@ class HookList:
         HookError
             If a hook returns another shape or dtype, or hooks register hooks without end.
         """
-        before = interpreter.unwrap(gradient)
+        before = gradient.data
         for hook in self.live():
             result = hook(gradient) if watching.calls is None else watching.calls(hook, gradient)
             if result is None or result is gradient:
-                check_result(hook, before, gradient)
+                if gradient.data is not before:
+                    check_result(hook, before, gradient)
             else:
                 check_result(hook, before, result)
                 gradient = result if own is None else own(result)

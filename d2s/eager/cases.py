@@ -85,8 +85,9 @@ class Case:
                 return None
             found = self._straight[needs] = written(op, attrs, needs, grads, inputs, out)
         if found is not None:
-            for grad, spec in zip(grads, self.specs, strict=True):
-                if grad.data.dtype is not spec.dtype and grad.data.dtype != spec.dtype:
+            for grad, spec in zip(grads, self.specs):  # noqa: B905 - twice as fast
+                dtype = grad.data.dtype
+                if dtype is not spec.dtype and dtype != spec.dtype:
                     # A hook has given another.
                     return None
         return found

@@ -292,7 +292,8 @@ class InteriorNode:
         assert self.hooks is not None
         try:
             for index, hooks in tuple(self.hooks.items()):
-                if hooks:
+                # As `bool(hooks)`, without a call.
+                if hooks.hooks or hooks.keep is not None:
                     grad = grads[index]
                     grads[index] = walk.hooked(hooks, zeros(self.specs[index]) if grad is None else grad)
         except BaseException:
@@ -367,7 +368,8 @@ class OpNode(InteriorNode):
                 self.written = self.specs[index]
 
     def check_usable(self) -> None:
-        super().check_usable()
+        if self.released:
+            self.already_used()
         if self.written is not None:
             self._refuse(self.written)
         inputs, versions = self.inputs, self.versions
@@ -408,7 +410,7 @@ class OpNode(InteriorNode):
                 arrays = self._arrays(grads, case)
                 if not walk.retain_graph:
                     self.release()
-                for edge, array in zip(edges, walk.quietly(straight.function, *arrays), strict=True):
+                for edge, array in zip(edges, walk.quietly(straight.function, *arrays)):  # noqa: B905 - twice as fast
                     if array is not None and edge is not None:
                         walk.accumulate(edge, interpreter.wrap(array))
                 return
@@ -424,7 +426,7 @@ class OpNode(InteriorNode):
 
     def _arrays(self, grads: Sequence[Any], case: Case) -> list[Any]:
         """What the rules as straight code read."""
-        arrays = [grad.data for grad in grads]
+        arrays = [grads[0].data] if len(grads) == 1 else [grad.data for grad in grads]
         out = self.out_data
         if type(out) is tuple:
             arrays += out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,11 +159,10 @@ class Walk:
                 if type(node) is LeafNode:
                     counts[node] = counts.get(node, 0) + 1
                 elif node not in seen:
-                    assert isinstance(node, InteriorNode)
-                    seen.add(node)
-                    stack.append(node)
+                    seen.add(node)  # type: ignore[arg-type]
+                    stack.append(node)  # type: ignore[arg-type]
         nodes = sorted(seen, key=_age)
-        has_calls = len(nodes) > 1 and any(node.may_unfold for node in nodes)
+        has_calls = len(nodes) > 1 and any(map(_may_unfold, nodes))
         if has_calls and not self.begins_anew and self._shows_order(nodes):
             reached = self._reached(nodes, roots)
             nodes = [node for node in nodes if node in reached]
@@ -226,10 +226,9 @@ class Walk:
             sum_so_far = self._leaf_slots.get(node)
             self._leaf_slots[node] = grad if sum_so_far is None else self._sum(sum_so_far, grad)
             return
-        assert isinstance(node, InteriorNode)
-        slots = self._slots.get(node)
+        slots = self._slots.get(node)  # type: ignore[arg-type]
         if slots is None:
-            slots = self._slots[node] = [None] * len(node.specs)
+            slots = self._slots[node] = [None] * len(node.specs)  # type: ignore[index, union-attr]
         held = slots[index]
         slots[index] = grad if held is None else self._sum(held, grad)
 
@@ -249,8 +248,10 @@ class Walk:
 
     def all_arrived(self, node: InteriorNode) -> None:
         """Say it for every leaf that `node` leads to directly."""
-        counts, used = self._leaf_counts, self.used_edges.get(node)
-        for edge in node.edges if used is None else [node.edges[number] for number in sorted(used)]:
+        counts, edges = self._leaf_counts, node.edges
+        if self.used_edges and (used := self.used_edges.get(node)) is not None:
+            edges = [edges[number] for number in sorted(used)]
+        for edge in edges:
             if edge is not None and type(leaf := edge[0]) is LeafNode and (
                 not self.blocked or edge not in self.blocked
             ):
@@ -284,9 +285,12 @@ class Walk:
 
     def hooked(self, hooks: HookList | None, grad: Tensor) -> Tensor:
         """`grad` after the hooks, which get a Tensor object of their own: what they do to it stays theirs."""
-        if not hooks:
+        if hooks is None or not (hooks.hooks or hooks.keep is not None):
             return grad
-        result: Tensor = self.own(hooks.run(self.own(grad), self.own))
+        if self.create_graph:
+            return self.own(hooks.run(self.own(grad), self.own))
+        wrap = interpreter.wrap
+        result: Tensor = wrap(hooks.run(wrap(grad.data, False), self.own).data)
         return result
 
     def own(self, grad: Tensor) -> Tensor:
@@ -317,8 +321,8 @@ def obstacle(tensor: Tensor) -> GradientError | None:
     return None
 
 
-def _age(node: InteriorNode) -> int:
-    return node.sequence
+_age = attrgetter("sequence")
+_may_unfold = attrgetter("may_unfold")
 
 
 def accumulate_into(leaf: LeafNode, grad: Tensor, with_history: bool) -> None:
