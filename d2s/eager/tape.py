@@ -267,15 +267,19 @@ class InteriorNode:
 
         Once the contributions of this node are sent, ``walk.arrived(leaf)`` is due once for every edge to a leaf.
         """
-        self.check_usable()
+        # Where the walk ends here, no rule runs that could miss what it has saved.
+        goes_on = walk.leads_to_target(self)
+        if goes_on:
+            self.check_usable()
         if self.hooks is not None:
             self.run_hooks(walk, grads)
             # A hook may have written to what the rule is about to read.
-            self.check_usable()
+            if goes_on:
+                self.check_usable()
         if walk.captured is not None:
             for index, grad in enumerate(grads):
                 walk.capture((self, index), grad)
-            if not walk.leads_to_target(self):
+            if not goes_on:
                 return
         self.propagate(walk, grads)
         walk.all_arrived(self)
@@ -297,7 +301,7 @@ class InteriorNode:
                     grad = grads[index]
                     grads[index] = walk.hooked(hooks, zeros(self.specs[index]) if grad is None else grad)
         except BaseException:
-            if not walk.retain_graph:
+            if not walk.retain_graph and walk.leads_to_target(self):
                 self.release()
             raise
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from d2s.core.interpreter import GradModeBlock, use_interpreter
@@ -11,7 +11,7 @@ from d2s.ops.creation import ones_like
 from d2s.static.backward import Backward
 from d2s.static.backward_regions import Gradient
 from d2s.static.graph import GraphInterpreter, recorder_of
-from d2s.static.program import Operator, Program, Value
+from d2s.static.program import Operator, Program, Value, walk_operators
 from d2s.static.variable import Variable
 from d2s.words import counted
 
@@ -132,24 +132,66 @@ class _GradientsInPlace(Backward):
         self.requested = list(dict.fromkeys(wanted))
         self.blocked = blocked
         self.found: dict[Value, Variable] = {}
+        self.ending: dict[Operator | None, list[Value]] = {}
         # Contributions are summed up here, at inputs as at any other value.
         self.edges = {}
 
     def derive(self, targets: Sequence[Variable], seeds: Sequence[Variable | None]) -> dict[Value, Variable]:
         """Record the gradients; those of the requested values."""
         recorder, grads = self.record, dict[Value, Gradient]()
+        # Not the gradients that are recorded now.
+        operators = tuple(self.forward.operators)
+        self.ending = self._ends(operators, [target.value for target in targets])
         with GradModeBlock(True), use_interpreter(recorder):
             for target, seed in zip(targets, seeds, strict=True):
                 given = ones_like(target) if seed is None else seed
                 self.accumulate(grads, target.value, Gradient(recorder.value_of(given)))
-            self.block(self.forward.block, grads)
-            for value in self.requested:
-                if value in grads:
-                    self.finish_input(value, grads.pop(value))
+            self._finish_inputs(None, grads)
+            for operator in reversed(operators):
+                with recorder.at(operator.location):
+                    self.operator(operator, grads)
+                    self._finish_inputs(operator, grads)
         recorder.gradients.update((f"{value.name}@GRAD", gradient.value) for value, gradient in self.found.items())
         return self.found
 
-    def finish_input(self, value: Value, g: Gradient) -> None:
+    def _ends(
+        self, operators: Sequence[Operator], targets: Sequence[Value]
+    ) -> dict[Operator | None, list[Value]]:
+        """The inputs whose gradient is complete once an operator has been visited; None: before the first."""
+        last: dict[Value, Operator | None] = dict.fromkeys(targets)
+        for operator in reversed(operators):
+            if any(out in last for out in operator.outputs):
+                # The first argument is finished first.
+                for value in dict.fromkeys(self._sources(operator)):
+                    last.pop(value, None)
+                    last[value] = operator
+        found: dict[Operator | None, list[Value]] = {}
+        made = {out for operator in operators for out in operator.outputs}
+        for value, operator in last.items():
+            if value in self.requested and value not in made:
+                found.setdefault(operator, []).append(value)
+        return found
+
+    def _sources(self, operator: Operator) -> Iterator[Value]:
+        """Values to which an operator may contribute."""
+        for one in (operator, *(inner for block in operator.blocks for inner in walk_operators(block))):
+            for index, value in enumerate(one.inputs):
+                if self.needs(value) and (one.op is None or one.op.differentiates(index)):
+                    yield value
+        for block in operator.blocks:
+            yield from filter(self.needs, block.outputs)
+
+    def _finish_inputs(self, operator: Operator | None, grads: dict[Value, Gradient]) -> None:
+        """The inputs to which `operator` was the last to contribute."""
+        for value in self.ending.get(operator, ()):
+            if value in grads:
+                self._finish_input(value, grads.pop(value))
+
+    def add(self, grads: dict[Value, Gradient], value: Value, g: Gradient) -> None:
+        assert value not in self.found, f"a contribution to {value.name} after its hooks"
+        super().add(grads, value, g)
+
+    def _finish_input(self, value: Value, g: Gradient) -> None:
         """The complete gradient of an input: its hooks, and those that a tensor from outside has of its own."""
         tensor = next((held for held, known in self.record.captured.values() if known is value), None)
         if tensor is not None:
