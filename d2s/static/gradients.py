@@ -133,6 +133,7 @@ class _GradientsInPlace(Backward):
         self.blocked = blocked
         self.found: dict[Value, Variable] = {}
         self.ending: dict[Operator | None, list[Value]] = {}
+        self.reached: set[Operator] = set()
         # Contributions are summed up here, at inputs as at any other value.
         self.edges = {}
 
@@ -149,7 +150,8 @@ class _GradientsInPlace(Backward):
             self._finish_inputs(None, grads)
             for operator in reversed(operators):
                 with recorder.at(operator.location):
-                    self.operator(operator, grads)
+                    if operator in self.reached:
+                        self.operator(operator, grads)
                     self._finish_inputs(operator, grads)
         recorder.gradients.update((f"{value.name}@GRAD", gradient.value) for value, gradient in self.found.items())
         return self.found
@@ -161,15 +163,16 @@ class _GradientsInPlace(Backward):
         last: dict[Value, Operator | None] = dict.fromkeys(targets)
         for operator in reversed(operators):
             if any(out in last for out in operator.outputs):
+                self.reached.add(operator)
                 # The first argument is finished first.
                 for value in dict.fromkeys(self._sources(operator)):
                     last.pop(value, None)
                     last[value] = operator
         found: dict[Operator | None, list[Value]] = {}
         made = {out for operator in operators for out in operator.outputs}
-        for value, operator in last.items():
+        for value, ending in last.items():
             if value in self.requested and value not in made:
-                found.setdefault(operator, []).append(value)
+                found.setdefault(ending, []).append(value)
         return found
 
     def _sources(self, operator: Operator) -> Iterator[Value]:
@@ -199,10 +202,13 @@ class _GradientsInPlace(Backward):
         self.hooked(value, g, None)
 
     def hooked(self, value: Value, g: Gradient | None, operator: Operator | None) -> Gradient | None:
+        point = self.hook_points.get(value)
+        if point is not None and operator is not None and len(operator.outputs) > 1 and not value.stop_gradient:
+            # The operator was reached: hooks of an output that received nothing see zeros.
+            g = Gradient((self.zeros_like(value) if g is None else self.or_zeros(g, value)).value)
         if g is None:
             return None
         self.record.differentiated.add(value)
-        point = self.hook_points.get(value)
         if point is not None:
             g = self._call_hooks(value, g, point)
         if value in self.requested:

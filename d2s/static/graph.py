@@ -101,7 +101,8 @@ class GraphInterpreter(StaticInterpreter):
 
     def rebind(self, variable: Variable, value: Value) -> None:
         defined = self.definitions.get(variable.value)
-        if self.is_nested and variable.value not in self.block.inputs and (
+        # What is only declared is defined now, where it is needed.
+        if self.is_nested and self.in_scope(variable.value) and variable.value not in self.block.inputs and (
                 defined is None or defined[1] is not self.block):
             raise ProgramError(
                 f"{variable.name} is written in place inside of a branch or loop, and was made outside of it",

@@ -66,7 +66,8 @@ class Executor:
 
         Returns
         -------
-        list of ndarray or Tensor
+        list of ndarray, Tensor or None
+            None for a gradient that no path taken in this run leads to.
 
         Raises
         ------
@@ -86,7 +87,8 @@ class Executor:
         wanted = tuple(_fetched(program, recorder, item) for item in fetch_list or ())
         plan = _plan(recorder, wanted)
         results = plan(_fed(recorder, plan.inputs, feed or {}))
-        return [np.array(array) if return_numpy else wrap(np.asarray(array)) for array in results]
+        convert: Callable[[Any], Any] = np.array if return_numpy else lambda array: wrap(np.asarray(array))
+        return [None if array is None else convert(array) for array in results]
 
     def close(self) -> None:
         """Nothing to do: an Executor holds no resources."""
@@ -243,7 +245,9 @@ class _GraphRun:
         return wrap(np.asarray(data))
 
     def call_hooks(self, walk: Any, grad: Any, point: Any, number: int | None) -> Any:
-        """A complete gradient after the hooks of this run, or of a tensor from outside."""
+        """A complete gradient after the hooks of this run, or of a tensor from outside; None if there is none."""
+        if grad is None:
+            return None
         hooks = point if isinstance(point, HookList) else point.graph_edge()[0].hooks
         if not isinstance(hooks, HookList) or not hooks:
             return grad
