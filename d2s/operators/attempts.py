@@ -12,7 +12,7 @@ import copy
 import dis
 import operator
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import BuiltinMethodType
 from typing import TYPE_CHECKING, Any
@@ -49,10 +49,18 @@ _KNOWN = (KeyError, ValueError, TypeError, RuntimeError, GradientError, HookErro
 _SEEN_IN_ERRORS = ("message", "id", "kind", "location", "advice")
 
 
-def note_caught(error: BaseException | None) -> None:
+def note_caught(tracer: PathRecorder, error: BaseException | None) -> None:
     """Note that code of the user has caught `error` while it was traced: an interruption is no part of the program."""
-    if isinstance(error, KeyboardInterrupt | MemoryError) and not _was_raised_by_statement(error):
+    if isinstance(error, KeyboardInterrupt | MemoryError) and id(error) not in tracer.errors_of_run and (
+            not _was_raised_by_statement(error)):
         note_interruption(error)
+
+
+def is_of_program(tracer: PathRecorder, error: BaseException) -> bool:
+    """True if the traced code raises `error`; what is no `Exception` may also interrupt the trace, or end it."""
+    if isinstance(error, Exception) or id(error) in tracer.errors_of_run:
+        return True
+    return not type(error).__module__.startswith("d2s.") and _was_raised_by_statement(error)
 
 
 def _was_raised_by_statement(error: BaseException) -> bool:
@@ -113,7 +121,7 @@ def _array_of(tracer: PathRecorder, value: Value) -> Value:
     return tracer.emit("array_of", (value,), (tracer.new_value("array", None),)).outputs[0]
 
 
-def _standing_for(tracer: PathRecorder, cls: type[Exception], raised: ObjectVariable) -> Exception:
+def _standing_for(tracer: PathRecorder, cls: type[BaseException], raised: ObjectVariable) -> BaseException:
     """An exception for the trace in place of one that the run raises."""
     said = ObjectVariable(tracer, _recorded(tracer, (_said, (raised.value,), {}), str if cls is not KeyError else None))
     made = cls.__new__(cls, said)
@@ -125,8 +133,10 @@ def _standing_for(tracer: PathRecorder, cls: type[Exception], raised: ObjectVari
     return made
 
 
-def done_or_raised(tracer: PathRecorder, found: ObjectVariable) -> ObjectVariable:
-    """What a call of `Tried` gave, `found`, on the path on which it has raised nothing.
+def done_or_raised(
+    tracer: PathRecorder, found: ObjectVariable, likely: Iterable[type[BaseException]]
+) -> ObjectVariable:
+    """What a call of `Tried` gave, `found`, on the path on which it has raised nothing; it may raise the `likely` ones.
 
     Raises
     ------
@@ -142,7 +152,7 @@ def done_or_raised(tracer: PathRecorder, found: ObjectVariable) -> ObjectVariabl
             continue
         if not is_named:
             raise _unseen(tracer, cls, raised)
-        for known in (cls, *(other for other in _KNOWN if issubclass(other, cls) and other is not cls)):
+        for known in dict.fromkeys((cls, *(other for other in (*_KNOWN, *likely) if issubclass(other, cls)))):
             if tracer.decide(_asked(tracer, _is_plainly, raised, known)):
                 raise _standing_for(tracer, known, raised)
         tracer.python_call(_refuse, (raised,), effect=True)
@@ -151,13 +161,11 @@ def done_or_raised(tracer: PathRecorder, found: ObjectVariable) -> ObjectVariabl
 
 def check_known(tracer: PathRecorder) -> None:
     """Refuse a call that may raise anything where it is not known what the handlers around catch."""
-    if tracer.path is None or any(handlers is None for handlers in tracer.handlers) or not all(
-        issubclass(cls, Exception) for cls in _caught(tracer)
-    ):
+    if tracer.path is None or any(handlers is None for handlers in tracer.handlers):
         raise refusal()
 
 
-def _caught(tracer: PathRecorder) -> list[type[Exception]]:
+def _caught(tracer: PathRecorder) -> list[type[BaseException]]:
     """What the handlers around catch, in the order in which they are asked."""
     found: list[Any] = []
     for handlers in reversed(tracer.handlers):
@@ -176,11 +184,11 @@ def _asked(tracer: PathRecorder, question: Any, *parts: Any) -> ObjectVariable:
     return tracer.python_call(question, parts, kind=bool)
 
 
-class _Uncaught(Exception):
+class _Uncaught(BaseException):
     """Stands for an exception of the run that no handler catches."""
 
 
-def _unseen(tracer: PathRecorder, cls: type[Exception], raised: ObjectVariable) -> Exception:
+def _unseen(tracer: PathRecorder, cls: type[BaseException], raised: ObjectVariable) -> BaseException:
     """An exception for the trace in place of one of the run that the handlers do not look at."""
     made = cls.__new__(cls)
     tracer.errors_of_run[id(made)] = made, raised.value
@@ -224,22 +232,22 @@ class Tried:
         self.function = function
         self.__name__ = function.__name__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Exception | None]:
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, BaseException | None]:
         try:
             return self.function(*args, **kwargs), None
-        except Exception as error:
+        except BaseException as error:
             return None, error
 
 
-def _is_of(raised: Exception, cls: type[Exception]) -> bool:
+def _is_of(raised: BaseException, cls: type[BaseException]) -> bool:
     return isinstance(raised, cls)
 
 
-def _is_plainly(raised: Exception, cls: type[Exception]) -> bool:
+def _is_plainly(raised: BaseException, cls: type[BaseException]) -> bool:
     return type(raised) is cls and len(raised.args) == 1
 
 
-def _refuse(raised: Exception) -> None:
+def _refuse(raised: BaseException) -> None:
     raise UnsupportedSyntaxError(
         f"a {type(raised).__name__} came up in a `try` whose handlers name what they catch, and which may see that it "
         f"is none of the exceptions that are known before the run: {raised}", None,
@@ -250,7 +258,7 @@ def _spared(thing: Any) -> Any:
     return copy.copy(thing) if type(thing) in (list, dict, set, deque) else thing
 
 
-def _is_nothing(raised: Exception | None) -> bool:
+def _is_nothing(raised: BaseException | None) -> bool:
     return raised is None
 
 
@@ -274,5 +282,6 @@ def as_raised(raised: BaseException, shown: Any, before: tuple[BaseException | N
 
 
 __all__ = [
-    "Handlers", "Tried", "as_raised", "check_known", "done_or_raised", "note_caught", "refusal", "try_first",
+    "Handlers", "Tried", "as_raised", "check_known", "done_or_raised", "is_of_program", "note_caught", "refusal",
+    "try_first",
 ]

@@ -7,8 +7,9 @@ be followed: a line that reads one afterwards is refused.  That it has not writt
 
 from __future__ import annotations
 
+import builtins
 import dis
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -152,4 +153,28 @@ def _code_may_change(code: CodeType, namespace: dict[str, Any], depth: int) -> b
     return any(_code_may_change(inner, namespace, depth) for inner in _inner(code))
 
 
-__all__ = ["Watch"]
+def exceptions_named_in(hooks: Iterable[Any]) -> list[type[BaseException]]:
+    """Classes of exceptions that the code of hooks names: they may raise these."""
+    found: dict[type[BaseException], None] = {}
+    for hook in hooks:
+        for function, code in _functions(hook):
+            held = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+            cells = {name: cell.cell_contents for name, cell in held if not is_empty(cell)}
+            for thing in _named_in(code, {**function.__globals__, **cells}, 0):
+                if isinstance(thing, type) and issubclass(thing, BaseException):
+                    found[thing] = None
+    return list(found)
+
+
+def _named_in(code: CodeType, namespace: dict[str, Any], depth: int) -> Iterator[Any]:
+    """What the names in a piece of code, and in the functions of the user that it names, stand for."""
+    for name in (*code.co_names, *code.co_freevars):
+        found = namespace.get(name, vars(builtins).get(name))
+        yield found
+        if isinstance(found, FunctionType) and depth < 4 and policy.is_convertible(found):
+            yield from _named_in(found.__code__, found.__globals__, depth + 1)
+    for inner in _inner(code):
+        yield from _named_in(inner, namespace, depth)
+
+
+__all__ = ["Watch", "exceptions_named_in"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators.attempts import Tried, check_known, done_or_raised
-from d2s.operators.hook_effects import Watch
+from d2s.operators.hook_effects import Watch, exceptions_named_in
 from d2s.operators.open_items import is_open
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -48,7 +48,8 @@ def _walk_to(tracer: Tracer, function: Any, tensors: list[Any], options: dict[st
     if tracer.attempts:
         check_known(tracer)
         with tracer.unguarded():
-            return done_or_raised(tracer, _walk_to(tracer, Tried(function), tensors, options))
+            done = _walk_to(tracer, Tried(function), tensors, options)
+            return done_or_raised(tracer, done, exceptions_named_in(tracer.hooks.values()))
     with _watched(tracer):
         call = (function, lowered(tensors), {name: lowered(value) for name, value in options.items()})
         out = tracer.new_value(function.__name__, None)

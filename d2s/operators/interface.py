@@ -339,8 +339,9 @@ class TraceOperators(PythonOperators):
         return tracer.crossing(self._names.fn.__code__, lines, is_registration)
 
     def caught(self) -> None:  # type: ignore[override]
-        if current_tracer() is not None:
-            note_caught(sys.exc_info()[1])
+        tracer = current_tracer()
+        if tracer is not None:
+            note_caught(tracer, sys.exc_info()[1])
 
     def enter(self, manager: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

@@ -199,7 +199,7 @@ class _Loop:
                 body()
             except ENDS:
                 raise
-            except Exception as error:
+            except BaseException as error:
                 exit_ = self.errors.note(error)
 
         self.code: Callable[[], Any] = lambda: exit_

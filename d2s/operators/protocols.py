@@ -14,7 +14,7 @@ import numpy as np
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, changed_lists, native
-from d2s.operators.attempts import note_caught
+from d2s.operators.attempts import Handlers, note_caught
 from d2s.operators.control_flow import Turns
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.late_arrays import element
@@ -114,16 +114,20 @@ def manager_of(tracer: Tracer, manager: Any) -> Any:
             "Enter it outside the static function.",
             kind="U25",
         )
+    if isinstance(manager, contextlib.suppress):
+        caught = manager._exceptions  # type: ignore[attr-defined]
+        return _Watched(tracer, manager, Handlers(lambda: (caught,), False))
     enter, leave = (access.special(tracer, manager, name) for name in ("__enter__", "__exit__"))
     if enter is not None and leave is not None:
-        return _Watched(tracer, _Traced(enter, leave))
+        # It is told which exception came, and may look at it.
+        return _Watched(tracer, _Traced(tracer, enter, leave), Handlers(lambda: (BaseException,), True))
     if not _may_be_entered_while_tracing(manager):
         raise UnsupportedSyntaxError(
             f"a {type(manager).__name__} cannot be entered in a graph: it would act only while the function is traced",
             user_location(), "Enter it outside of the static function.",
             kind="U25",
         )
-    return _Watched(tracer, manager) if isinstance(manager, contextlib.suppress | contextlib.ExitStack) else manager
+    return _Watched(tracer, manager, None) if isinstance(manager, contextlib.ExitStack) else manager
 
 
 def _may_be_entered_while_tracing(manager: Any) -> bool:
@@ -135,12 +139,12 @@ def _may_be_entered_while_tracing(manager: Any) -> bool:
 class _Watched:
     """A context manager that is told of what its body raises, like the handlers of a ``try``."""
 
-    def __init__(self, tracer: Tracer, manager: Any) -> None:
-        self.tracer, self.manager = tracer, manager
+    def __init__(self, tracer: Tracer, manager: Any, handlers: Handlers | None) -> None:
+        self.tracer, self.manager, self.handlers = tracer, manager, handlers
 
     def __enter__(self) -> Any:
         entered = self.manager.__enter__()
-        self.attempt = self.tracer.attempt(None)
+        self.attempt = self.tracer.attempt(self.handlers)
         self.attempt.__enter__()
         return entered
 
@@ -152,14 +156,14 @@ class _Watched:
 class _Traced:
     """A user's context manager whose methods are traced."""
 
-    def __init__(self, enter: Callable[..., Any], leave: Callable[..., Any]) -> None:
-        self.enter, self.leave = enter, leave
+    def __init__(self, tracer: Tracer, enter: Callable[..., Any], leave: Callable[..., Any]) -> None:
+        self.tracer, self.enter, self.leave = tracer, enter, leave
 
     def __enter__(self) -> Any:
         return late_call(self.enter)
 
     def __exit__(self, *details: Any) -> Any:
-        note_caught(details[1])
+        note_caught(self.tracer, details[1])
         return late_call(self.leave, *details)
 
 

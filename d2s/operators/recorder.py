@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from d2s.core.op import Op
 from d2s.errors import Location, ProgramError, UnsupportedSyntaxError, user_location
-from d2s.operators.attempts import Handlers, refusal, try_first
+from d2s.operators.attempts import Handlers, is_of_program, refusal, try_first
 from d2s.operators.risks import Errors, errors_of, may_not_fit
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Program, Value
@@ -276,7 +276,7 @@ class PathRecorder(StaticInterpreter):
             is_harmless = now == watched
         except BaseException as error:
             # Others than those of the user say that the trace comes to no end here.
-            is_harmless = not isinstance(error, Exception)
+            is_harmless = not is_of_program(self, error)
             raise
         finally:
             if not is_harmless:

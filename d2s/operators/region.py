@@ -19,6 +19,7 @@ from d2s.errors import (
     noted_refusals,
     user_location,
 )
+from d2s.operators.attempts import is_of_program
 from d2s.operators.heap import Heap, restore
 from d2s.operators.merging import merge_outcomes
 from d2s.operators.outcomes import Outcome
@@ -91,7 +92,9 @@ def explore(
                         ) from None
                     paths -= 1
                     continue
-                except Exception as raised:
+                except BaseException as raised:
+                    if not is_of_program(tracer, raised):
+                        raise
                     refuse_endless_walk(raised)
                     error = raised
             if refused:
@@ -110,7 +113,7 @@ def explore(
             path.flip(index)
 
 
-def refuse_endless_walk(error: Exception) -> None:
+def refuse_endless_walk(error: BaseException) -> None:
     """Refuse what has led d2s itself, not the user's functions, too deep: something made inside that holds itself."""
     if not isinstance(error, RecursionError):
         return

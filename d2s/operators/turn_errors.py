@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import CellType, TracebackType
 from typing import Any
 
+from d2s.operators.attempts import is_of_program
 from d2s.operators.control_flow import bound
 from d2s.operators.libraries import holds_symbols
 from d2s.operators.symbols import is_symbol
@@ -38,7 +39,9 @@ class TurnErrors:
         return list(self._cells.values())
 
     def note(self, error: BaseException) -> int:
-        """A turn ends with this exception; its number."""
+        """A turn ends with this exception; its number.  What is none of the program ends the trace."""
+        if not is_of_program(self._tracer, error):
+            raise
         self._errors.append((error, error.__traceback__))
         number = len(self._errors)
         for link, symbols in enumerate(map(self._symbols_in, _chain(error))):

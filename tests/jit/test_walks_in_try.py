@@ -215,17 +215,3 @@ def test_a_type_that_only_the_run_knows():
         d2s.to_static(naming_what_it_catches)(leaf(1.5))
     assert caught.value.kind == "U06"
     assert isinstance(caught.value.__cause__, Own)
-
-
-def test_handlers_of_interruptions_are_refused():
-    @d2s.to_static
-    def f(x):
-        try:
-            (x * x).sum().backward()
-        except BaseException:
-            return x
-        return x * 2
-
-    with pytest.raises(UnsupportedSyntaxError) as caught:
-        f(leaf(1.5))
-    assert caught.value.kind == "U06"
