@@ -209,8 +209,8 @@ KINDS = (
     execution(
         "X08",
         "Something of the run that is no number",
-        cause="The result of an untraced call was combined with a tensor; when the Program ran it turned out to be "
-        "no number.",
+        cause="The result of an untraced call, or what a hook has put into a list or variable, was combined with a "
+        "tensor; when the Program ran it turned out to be no number, nor a tensor that can be broadcast to it.",
         fix="Convert the function that makes it, or pass the value as an argument.",
         example="""
             @paddle.jit.not_to_static

@@ -177,7 +177,8 @@ def joined(first: Form, second: Form, name: str, in_loop: bool, any_kind: bool =
     if unknown or (objects and (len(kinds) == 1 or (in_loop and kinds <= {*NUMBERS, None}))):
         names = [form.missing for form in (first, second) if isinstance(form, ObjectForm)]
         missing = next(filter(None, names), None)
-        return ObjectForm(kinds.pop() if len(kinds) == 1 else None, missing)
+        may_be_tensor = any(getattr(form, "may_be_tensor", False) for form in (first, second))
+        return ObjectForm(kinds.pop() if len(kinds) == 1 else None, missing, may_be_tensor)
     raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it", name)
 
 

@@ -77,8 +77,11 @@ def _read_cell(tracer: Tracer, cell: CellType) -> None:
         before = None
     kind = before.value.kind if isinstance(before, ObjectVariable) else type(before)
     held = ObjectVariable(tracer, tracer.lowering.cell(cell))
-    cell.cell_contents = tracer.python_call(
+    found = tracer.python_call(
         content_of_cell, (held,), kind=kind if kind in (int, float, bool, str) else None, effect=True)
+    if found.value.kind is None:
+        tracer.elements.add(found.value)
+    cell.cell_contents = found
 
 
 def _functions(hook: Any) -> Iterator[tuple[FunctionType, CodeType]]:

@@ -59,7 +59,7 @@ def known_key(key: Any) -> Form:
 
 def forget_elements(thing: Any) -> None:
     """Take note that others may have put anything into a container of the run."""
-    elements, anything = elements_of(thing), ObjectForm(None)
+    elements, anything = elements_of(thing), ObjectForm(None, may_be_tensor=True)
     if elements.form != anything:
         elements.form = anything
 
@@ -148,6 +148,8 @@ def element(tracer: Tracer, found: ObjectVariable, form: Form | None, elements: 
         built = carried.built_of(tracer, form, parts)
         tracer.freeze(built)
         return built
+    if found.value.kind is None:
+        tracer.elements.add(found.value)
     return found
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from d2s.core import interpreter
+from d2s.core.interpreter import TensorBase
+from d2s.core.spec import DType, TensorSpec
 from d2s.errors import ExecutionError
 from d2s.operators.equality import same_thing
 from d2s.static.runtime import HookPoint
@@ -88,6 +92,26 @@ def checked_number(number: Any) -> Any:
         "can be", advice="Keep the function that makes it inside of the trace, or pass it as an argument.",
         kind="X08",
     )
+
+
+def spread_to(thing: Any, shape: Sequence[int], dtype: DType) -> Any:
+    """A Tensor of this shape and dtype: `thing`, which is a number or a tensor, broadcast."""
+    shape = tuple(shape)
+    if not isinstance(thing, TensorBase):
+        return interpreter.wrap(np.full(shape, checked_number(thing), dtype))
+    held: Any = thing
+    if held.dtype != dtype or not _broadcasts(held.data.shape, shape):
+        raise ExecutionError(
+            f"a tensor {held.spec} that is known only when the Program runs was combined with one of "
+            f"{TensorSpec(shape, dtype)}: it can be if it has its dtype, and can be broadcast to its shape",
+            advice="Keep the function that makes it inside of the trace, or pass it as an argument.", kind="X08")
+    return held if held.data.shape == shape else held.expand(shape)
+
+
+def _broadcasts(shape: tuple[Any, ...], into: tuple[Any, ...]) -> bool:
+    """True if a shape can be broadcast to another one."""
+    return len(shape) <= len(into) and all(
+        size in (1, other) for size, other in zip(shape[::-1], into[::-1], strict=False))
 
 
 def show_retained(old: Any, new: Any) -> None:

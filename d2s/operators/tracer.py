@@ -26,7 +26,7 @@ from d2s.operators.guards import REGISTRIES, Guard
 from d2s.operators.late_arrays import LateArrays
 from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.open_items import is_open
-from d2s.operators.run_time import checked_number, set_value, show_retained
+from d2s.operators.run_time import checked_number, set_value, show_retained, spread_to
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
 from d2s.static.program import Block, Program, Value
@@ -369,12 +369,14 @@ class Tracer(ContainerReader):
 
     # --- tensors of numbers and arrays ---------------------------------------------------------------------------
 
-    def tensor_of_number(self, number: ObjectVariable, dtype: Any) -> Variable:
+    def tensor_of_number(self, number: ObjectVariable, dtype: Any, beside: Any = None) -> Variable:
         kind = number.value.kind
-        self.refuse_element(number.value)
         spec = self.object_specs.get(number.value)
         if spec is not None:
             return self.taken(number, spec, True)
+        if number.value in self.elements and isinstance(beside, Variable) and is_floating(dtype):
+            return self._like(number, beside, TensorSpec(beside.spec.shape, dtype))
+        self.refuse_element(number.value)
         if kind is None and is_floating(dtype):
             # Whatever number it is, the result has the dtype of the tensor.
             number = self.python_call(checked_number, (number,), kind=float, effect=True)
@@ -384,7 +386,16 @@ class Tracer(ContainerReader):
                 "dtype are not known", user_location(), "Make the tensor outside, or use the random ops of d2s.",
                 kind="T04",
             )
-        return super().tensor_of_number(number, dtype)
+        return super().tensor_of_number(number, dtype, beside)
+
+    def _like(self, thing: ObjectVariable, beside: Variable, spec: TensorSpec) -> Variable:
+        """A number or tensor that only the run knows, in the shape of the tensor `beside`: they are combined."""
+        shape = spec.shape if spec.is_static else self.python_call(getattr, (beside, "shape"))
+        spread = self.python_call(spread_to, (thing, shape, spec.dtype), effect=True)
+        made = self.taken(spread, spec, not state.grad_enabled)
+        # Only the run knows whether it has a gradient.
+        self.may_stop.add(made.value)
+        return made
 
     def tensor_of_array(self, array: ObjectVariable) -> Variable | None:
         sample = self.late_arrays.array(array)

@@ -131,11 +131,11 @@ def _brought_together(x: Any, y: Any) -> tuple[Any, Any]:
         return x.__d2s_operand__(default_dtype()), y.__d2s_operand__(default_dtype())
     if symbolic[1]:
         x = tensor_or_number(x)
-        y = y.__d2s_operand__(x.dtype)
+        y = y.__d2s_operand__(x.dtype, x)
         return as_dtype_of(x, y.dtype), y
     if symbolic[0]:
         y = tensor_or_number(y)
-        x = x.__d2s_operand__(y.dtype)
+        x = x.__d2s_operand__(y.dtype, y)
         return x, as_dtype_of(y, x.dtype)
     if is_number(y):
         x = tensor_or_number(x)

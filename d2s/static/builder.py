@@ -384,7 +384,7 @@ class StaticInterpreter(HookPoints):
         """A symbolic NumPy array as tensor; None if the symbol is not known to be one."""
         return None
 
-    def tensor_of_number(self, number: ObjectVariable, dtype: Any) -> Variable:
+    def tensor_of_number(self, number: ObjectVariable, dtype: Any, beside: Any = None) -> Variable:
         """A symbolic Python number as 0-d tensor."""
         sample = (number.value.kind or float)() if number.value.kind in (int, float, bool, None) else 0.0
         wanted = dtype_with_number(np.dtype(dtype), sample)

@@ -338,9 +338,9 @@ class ObjectVariable:
         found = self.interpreter.tensor_of_array(self)
         return self if found is None else found
 
-    def __d2s_operand__(self, dtype: Any) -> Variable:
-        """This number as a 0-d tensor of `dtype`, for arithmetic with tensors."""
-        return self.interpreter.tensor_of_number(self, dtype)
+    def __d2s_operand__(self, dtype: Any, beside: Any = None) -> Variable:
+        """This number as a 0-d tensor of `dtype`, for arithmetic with the tensor `beside`."""
+        return self.interpreter.tensor_of_number(self, dtype, beside)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):

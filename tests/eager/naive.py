@@ -128,12 +128,13 @@ class NaiveTape:
 
         finish(root)
         for node in [node for node in reachable if not node.is_leaf and node in needed]:
-            if node.released:
+            goes_on = targets is None or any(below in needed for below, _ in node.inputs)
+            if goes_on and node.released:
                 raise NaiveError("second time")
-            if any(box.version != version for box, version, _ in node.reads):
+            if goes_on and any(box.version != version for box, version, _ in node.reads):
                 raise NaiveError("modified in place")
             g = captured[node] = self.hooked(node, grads[node])
-            if targets is not None and not any(below in needed for below, _ in node.inputs):
+            if not goes_on:
                 continue
             node.released = not retain
             for below, rule in node.inputs:

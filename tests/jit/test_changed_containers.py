@@ -201,19 +201,29 @@ def test_gradients_of_reductions_over_a_size_of_the_run(name):
 
 
 @pytest.mark.parametrize("place", [-1, 0])
-def test_a_tensor_read_behind_an_append_is_refused_before_it_happens(place):
-    kept, log = [leaf([1.0, 1.0])], []
+@pytest.mark.parametrize("is_read_directly", [False, True])
+def test_a_tensor_read_behind_an_append(place, is_read_directly):
+    def seen(convert):
+        first, log = leaf([1.0, 2.0]), []
+        kept = [first]
+        first.register_hook(lambda g: log.append(g.tolist()))
 
-    @d2s.to_static
-    def f(x):
-        log.append("called")
-        kept.append(x.detach())
-        return x * kept[place]
+        @convert
+        def f(x):
+            log.append("called")
+            kept.append(x.detach() if place == -1 else x * 2)
+            y = x * kept[place]
+            return y + first * x if is_read_directly else y
 
-    with pytest.raises(d2s.UnsupportedSyntaxError, match="D2S-U04"):
-        f(leaf([2.0, 2.0]))
-    assert not log
-    assert len(kept) == 1
+        for _ in range(2):
+            x = leaf([3.0, 5.0])
+            y = f(x)
+            log.append((y.tolist(), y.stop_gradient))
+            y.sum().backward()
+            log.append((x.grad.tolist(), None if first.grad is None else first.grad.tolist()))
+        return log
+
+    assert seen(d2s.to_static) == seen(lambda f: f)
 
 
 def test_a_list_that_grows_from_call_to_call_is_read_by_one_program():

@@ -12,15 +12,31 @@ import pytest
 
 import d2s
 
-from .by_hand import graphs, layers, turns, walks, writes
+from .by_hand import (
+    branches,
+    changes,
+    graphs,
+    handed_on,
+    layers,
+    models,
+    orders,
+    outputs,
+    places,
+    reached,
+    turns,
+    walks,
+    writes,
+)
 from .by_hand import on_d2s as eager
 from .by_hand.log import Log
 from .peers import INSTALL, peer_named
 
+MODULES = (
+    branches, changes, graphs, handed_on, layers, models, orders, outputs, places, reached, turns, walks, writes)
 PROGRAMS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": function
-    for module in (graphs, layers, turns, walks, writes) for name, function in vars(module).items()
-    if isinstance(function, FunctionType) and function.__module__ == module.__name__}
+    for module in MODULES for name, function in vars(module).items()
+    if isinstance(function, FunctionType) and function.__module__ == module.__name__ and not name.startswith("_")}
 
 # What static mode refuses (docs/limitations.md).
 REFUSED = {"writes.view_made_in_turn": "U12"}
@@ -30,8 +46,18 @@ OF_ERRORS = "B10 B11: what a hook raises comes as OSError"
 OF_VIEWS = "E11 E11b: a hook on a view, and gradients through a written one"
 OF_LAYERS = "M01 M05 X02: what a hook on an output of a PyLayer returns is ignored"
 OF_ZEROS = "I03 M05: hooks on unused outputs get None"
+OF_CHECKS = "E13: hooks run before it shows that a saved value was written to"
+OF_NONE = "a hook is called with None where a PyLayer gives no gradient"
+OF_LEAVES = "H01 H06b: grad() skips the hooks of its leaf inputs"
+OF_USED_UP = "H09: a graph that was used up raises a SystemError"
 DIFFERENT = {
     "torch": {
+        "changes.view_hook_then_write_base_branch": OF_VIEWS,
+        "changes.write_after_use_saved": OF_CHECKS,
+        "orders.target_of_written": OF_CHECKS,
+        "orders.grad_unused": "H04: hooks off the path to what is asked for run",
+        "outputs.pylayer_none_grad": OF_NONE,
+        "outputs.gc_of_hook_closure": "Q05: what a hook on an intermediate closes over stays",
         "graphs.multi_output_unused": OF_ZEROS,
         "layers.pylayer_two_outputs_one_unused": OF_ZEROS,
         "layers.pylayer_backward_raises": "H09: what is used up raises before its hooks run",
@@ -43,6 +69,24 @@ DIFFERENT = {
         "writes.same_view_each_turn": OF_VIEWS,
     },
     "paddle": {
+        "changes.view_hook_then_write_base_branch": OF_VIEWS,
+        "changes.write_view_of_view": OF_VIEWS,
+        "changes.handle_before_write": "E05c X01: a handle removes a hook of the version after the write",
+        "changes.write_after_use_saved": OF_CHECKS,
+        "handed_on.scaled_update": OF_USED_UP,
+        "orders.third_order_loop_branch": "a hook is called with zeros where no gradient comes",
+        "orders.leaf_hook_create_graph": OF_LEAVES,
+        "orders.grad_inputs_mixed": OF_LEAVES,
+        "orders.retain_graph_thrice_with_state": OF_USED_UP,
+        "orders.target_of_used_up": OF_USED_UP,
+        "orders.target_of_written": OF_CHECKS,
+        "reached.retain_grads_create_graph": "K01: retain_grads() keeps the last gradient",
+        "reached.raise_at_kth": OF_ERRORS,
+        "reached.raise_in_leaf_hook_straight": OF_ERRORS,
+        "reached.raise_in_reduce": OF_ERRORS,
+        "outputs.pylayer_hooks_both_sides": OF_LAYERS,
+        "outputs.pylayer_output_hook": OF_LAYERS,
+        "outputs.pylayer_none_grad": OF_NONE,
         "turns.hook_reads_unbound": OF_ERRORS,
         "graphs.exception_in_hook_mid_loop": OF_ERRORS,
         "graphs.exception_then_other_leaf": OF_ERRORS,

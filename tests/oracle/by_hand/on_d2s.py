@@ -8,6 +8,7 @@ from d2s import no_grad as no_grad
 from d2s.autograd import PyLayer as PyLayer
 
 name = "d2s"
+lib = d2s
 Layer = d2s.nn.Layer
 
 

@@ -9,6 +9,7 @@ from paddle.autograd import PyLayer as PyLayer
 from paddle.distributed.fleet.utils import recompute as recompute_
 
 name = "paddle"
+lib = paddle
 Layer = paddle.nn.Layer
 
 

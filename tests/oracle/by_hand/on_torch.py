@@ -9,6 +9,7 @@ from torch.autograd import Function as PyLayer  # noqa: F401
 from torch.utils.checkpoint import checkpoint
 
 name = "torch"
+lib = torch
 Layer = torch.nn.Module
 
 
