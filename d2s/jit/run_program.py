@@ -239,8 +239,7 @@ class CallNode(InteriorNode):
                 return self, index
             from d2s.jit.unfold import Tape
 
-            self.tape = Tape()
-            self.tape.follow(self)
+            self.tape = Tape(self)
             # What the walk has found of this run before this tensor was found as the run itself.
             walk.begins_anew |= is_of_a_turn
         elif self.tape.saved is not self.saved:

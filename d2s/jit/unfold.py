@@ -11,9 +11,8 @@ What a run has kept is what the rules read; a value that is missing is computed 
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
     from d2s.jit.run_program import CallNode, Visited
 
 
-class _Stopped(Exception):
-    """The run has not come further yet."""
-
-
 class Tape:
     """The tape of one run.
 
@@ -42,21 +37,28 @@ class Tape:
         What the run had kept when it was followed last.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, call: CallNode) -> None:
         self.saved: Any = None
         self._nodes: list[InteriorNode] = []
-        # Per output of the Program: where its gradient goes in this run, and its memory; None if it is not there.
+        # Until the run has come to its end.
+        self._path: _Path | None = _Path(call, self._nodes)
+        # Then, per output: where its gradient goes in this run, and its memory; None if it is not there.
         self._outputs: list[tuple[Edge | None, Storage] | None] = []
+        self.follow(call)
 
     def follow(self, call: CallNode) -> None:
         """Follow the run as far as it has come: up to the `backward` it is in, or to its end."""
-        path = _Path(call, self._nodes)
+        path = self._path
+        if path is not None:
+            path.go_on()
+            if not call.released:
+                path.fill()
+            if call.reached is None:
+                self._outputs = [path.output(number) for number in range(len(call.specs))]
+                self._path = None
         if call.released:
             for node in self._nodes:
                 node.release()
-        else:
-            path.fill()
-        self._outputs = path.outputs()
         for number in call.written:
             self.note_write(number)
         self._move_hooks(call)
@@ -101,6 +103,8 @@ class Tape:
 
     def _output(self, number: int) -> tuple[Edge | None, Storage] | None:
         """What is known of an output, if the run has come to it."""
+        if self._path is not None:
+            return self._path.output(number)
         return self._outputs[number] if number < len(self._outputs) else None
 
     def _release(self, visited: Visited) -> None:
@@ -136,78 +140,92 @@ def _last_visited(nodes: Iterable[InteriorNode], failed_at: Any) -> int:
 
 
 class _Path:
-    """The path that a run took, from operator to operator.
+    """The path that a run took, from operator to operator; it is followed on as the run goes on.
 
     Parameters
     ----------
     call : CallNode
     nodes : list of nodes
-        Those made when the run had not come so far yet; new ones are added.
+        New ones are added.
     """
 
     def __init__(self, call: CallNode, nodes: list[InteriorNode]) -> None:
         self.call = call
         self._nodes = nodes
-        self._count = 0
         # The node after which the next ones are placed, and how many there were before it.
         self._sequence, self._since = call.sequence, 0
         self._places: dict[Value, Place] = {}
         self._kept: dict[Value, Any] = {}
-        self._made: list[tuple[PathNode, Sequence[Any], Sequence[Place]]] = []
+        # What nodes need to hold once a gradient can come to them, and those to which one can.
+        self._made: dict[InteriorNode, tuple[Sequence[Any], Sequence[Place]]] = {}
+        self._reached: set[InteriorNode] = set()
         program = call.compiled.program
         self._writes = program.writes
-        # False in turns behind which there are more of the same loop: the run has gone on from them.
-        self._is_last_turn = True
-        # Like those of the run: where turns have made Tensors.
+        # The blocks that the path is in, with what the run keeps of them now; of loops the turn, and all so far.
+        self._inside: list[tuple[Block, Callable[[], Sequence[Any]]]] = [(program.block, lambda: call.saved)]
+        self._open_turns: list[tuple[int, Sequence[Any]]] = []
+        # Like those of the run: where turns have made Tensors; those that are new since `fill`.
         self._met: dict[int, int] = {}
         self._turns: dict[int, Place] = {}
+        self._new: list[Place] = []
         for value, tensor, version in zip(call.compiled.tensors, call.tensors, call.versions, strict=True):
             self._places[value] = Place(
                 tensor.spec, None if value.stop_gradient else call.edge_of(value), Storage(tensor, version),
                 tensor=tensor)
-        self._keep(program.block, call.saved)
-        with contextlib.suppress(_Stopped):
-            self._block(program.block)
+        self._steps = self._block(program.block)
+
+    def go_on(self) -> None:
+        """Follow the run to where it is now."""
+        for block, kept in self._inside:
+            self._keep(block, kept())
+        next(self._steps, None)
 
     def fill(self) -> None:
         """Let the nodes that gradients can come to hold what their rules read: the run has kept it."""
-        reached: set[Any] = set()
-        stack = [found[0][0] for found in self.outputs() if found is not None and found[0] is not None]
+        found = [*map(self._places.get, self.call.compiled.program.outputs), *self._new]
+        self._new.clear()
+        stack = [place.edge[0] for place in found if place is not None and place.edge is not None]
         while stack:
             node = stack.pop()
-            if node not in reached and isinstance(node, InteriorNode) and not node.may_unfold:
-                reached.add(node)
+            if node not in self._reached and isinstance(node, InteriorNode) and not node.may_unfold:
+                self._reached.add(node)
                 stack += [edge[0] for edge in node.edges if edge is not None]
-        for node, operands, places in self._made:
-            if node in reached and not node.is_filled:
-                node.fill(operands, places)
+                if node in self._made:
+                    node.fill(*self._made.pop(node))  # type: ignore[attr-defined]
 
-    def outputs(self) -> list[tuple[Edge | None, Storage] | None]:
-        """What the outputs of the run are: where their gradients go, and their memory."""
-        program = self.call.compiled.program
-        turns = map(self._turns.get, range(len(program.outputs), len(self.call.specs)))
-        places = itertools.chain(map(self._places.get, program.outputs), turns)
-        return [None if place is None else (place.edge, place.storage) for place in places]
+    def output(self, number: int) -> tuple[Edge | None, Storage] | None:
+        """What an output of the run is: where its gradient goes, and its memory; None if the run has not come to it."""
+        outputs = self.call.compiled.program.outputs
+        place = self._places.get(outputs[number]) if number < len(outputs) else self._turns.get(number)
+        return None if place is None else (place.edge, place.storage)
 
     def _keep(self, block: Block, kept: Sequence[Any]) -> None:
         """Take over what the run has kept of a block."""
         self._kept.update(zip(self.call.compiled.saved.get(block, ()), kept, strict=False))
 
-    def _block(self, block: Block) -> None:
+    def _block(self, block: Block) -> Iterator[None]:
+        """Follow the operators of a block; stops where the run has not come further yet."""
         for operator in block.operators:
-            if operator is self.call.reached and self._is_last_turn:
-                raise _Stopped
+            while operator is self.call.reached and self._is_in_last_turns():
+                yield
             if operator.op is not None:
                 self._op(operator)
             else:
                 for out in operator.outputs:
                     self._places.pop(out, None)
-                follow = _FOLLOW.get(operator.kind)
-                if follow is not None:
+                if operator.kind == "cond":
+                    yield from self._cond(operator)
+                elif operator.kind == "while":
+                    yield from self._while(operator)
+                elif (follow := _FOLLOW.get(operator.kind)) is not None:
                     follow(self, operator)
             write = self._writes.get(operator)
             if write is not None:
                 self._write(write)
+
+    def _is_in_last_turns(self) -> bool:
+        """False in turns behind which there are more of the same loop: the run has gone on from them."""
+        return all(number == len(turns) for number, turns in self._open_turns)
 
     def _write(self, write: Write) -> None:
         before = self._places.get(write.value)
@@ -258,8 +276,8 @@ class _Path:
             for index, operand in enumerate(operands)]
         if all(edge is None for edge in edges):
             return
-        node = self._next() or self._add(PathNode(operator, attrs, edges, [place.spec for place in places]))
-        self._made.append((node, operands, places))
+        node = self._add(PathNode(operator, attrs, edges, [place.spec for place in places]))
+        self._made[node] = operands, places
         self._note_reads(node, operands, places)
         for index, (place, out) in enumerate(zip(places, operator.outputs, strict=True)):
             if not out.stop_gradient and is_floating(place.spec.dtype):
@@ -277,18 +295,10 @@ class _Path:
                 if tensor is not None and place._tensor is not tensor:
                     node.watched.append((tensor, place.storage.version, place.spec))
 
-    def _next(self) -> Any:
-        """The node of the operator that is reached, if it was made when the run had not come to its end."""
-        if self._count < len(self._nodes):
-            self._count += 1
-            return self._nodes[self._count - 1]
-        return None
-
     def _add(self, node: Any) -> Any:
         # Between the call itself and whatever the caller has computed after it.
-        self._count += 1
-        node.sequence = self._sequence + self._count - self._since
         self._nodes.append(node)
+        node.sequence = self._sequence + len(self._nodes) - self._since
         return node
 
     def _materialise(self, operator: Operator) -> None:
@@ -296,7 +306,8 @@ class _Path:
         if number is not None:
             index = self.call.turns.get(next_place(self._met, number))
             if index is not None:
-                self._turns[index] = self._place(operator.inputs[0])
+                place = self._turns[index] = self._place(operator.inputs[0])
+                self._new.append(place)
 
     def _hook_point(self, operator: Operator) -> None:
         hooks = self._kept.get(operator.outputs[0])
@@ -383,7 +394,7 @@ class _Path:
                         return place
             if edge is not None and isinstance(edge[0], InteriorNode) and edge[0].sequence > self._sequence:
                 # Recorded in the middle of the run: what is computed of it comes after it.
-                self._sequence, self._since = edge[0].sequence, self._count
+                self._sequence, self._since = edge[0].sequence, len(self._nodes)
             return Place(held.spec, edge, Storage(held, version), None, None, held)
         assert value.spec is not None
         return Place(value.spec)
@@ -400,35 +411,43 @@ class _Path:
         if out.stop_gradient or all(edge is None for edge in edges):
             return
         joined = Operator(op.name, (), (out,), attrs, op, location=operator.location)
-        node = self._next() or self._add(PathNode(joined, attrs, edges, [place.spec]))
-        self._made.append((node, operands, [place]))
+        node = self._add(PathNode(joined, attrs, edges, [place.spec]))
+        self._made[node] = operands, [place]
         self._note_reads(node, operands, [place])
         place.edge = (node, 0)
 
-    def _cond(self, operator: Operator) -> None:
-        record = None if operator.record is None else self._kept.get(operator.record)
-        if record is None:
+    def _cond(self, operator: Operator) -> Iterator[None]:
+        found = operator.record
+        if found is None or self._kept.get(found) is None:
             return
-        block = operator.blocks[0 if record[0] else 1]
-        self._keep(block, record[1:])
-        self._block(block)
+        block = operator.blocks[0 if self._kept[found][0] else 1]
+        self._keep(block, self._kept[found][1:])
+        yield from self._within(block, lambda: self._kept[found][1:])
         self._name(operator.outputs, block.outputs)
 
-    def _while(self, operator: Operator) -> None:
+    def _while(self, operator: Operator) -> Iterator[None]:
         turns = None if operator.record is None else self._kept.get(operator.record)
         if turns is None:
             return
         body = operator.blocks[1]
         given = operator.inputs
-        around = self._is_last_turn
-        for number, turn in enumerate(turns, 1):
-            self._is_last_turn = around and number == len(turns)
-            self._keep(body, turn)
+        number = 0
+        # There may be more, once the path is followed on.
+        while number < len(turns):
+            number += 1
+            self._keep(body, turns[number - 1])
             self._name(body.inputs, given)
-            self._block(body)
+            self._open_turns.append((number, turns))
+            yield from self._within(body, partial(turns.__getitem__, number - 1))
+            self._open_turns.pop()
             given = body.outputs
-        self._is_last_turn = around
         self._name(operator.outputs, given)
+
+    def _within(self, block: Block, kept: Callable[[], Sequence[Any]]) -> Iterator[None]:
+        """Follow a nested block, of which `kept` gives what the run keeps."""
+        self._inside.append((block, kept))
+        yield from self._block(block)
+        self._inside.pop()
 
     def _name(self, names: Sequence[Value], values: Sequence[Value]) -> None:
         """Let each of `names` stand for what the value at its position is."""
@@ -452,10 +471,8 @@ class _Path:
             self._places[out] = places[-1]
         if context is None or all(edge is None for edge in edges):
             return
-        node = self._next()
-        if node is None:
-            node = self._add(operator.attrs["layer"].node(
-                context, [place.spec for place in operands], edges, [place.spec for place in places]))
+        node = self._add(operator.attrs["layer"].node(
+            context, [place.spec for place in operands], edges, [place.spec for place in places]))
         for index, (place, out) in enumerate(zip(places, operator.outputs[1:], strict=True)):
             if not out.stop_gradient:
                 place.edge = (node, index)
@@ -474,7 +491,5 @@ _FOLLOW: dict[str, Any] = {
     "leaf": _Path._leaf,
     "reload": _Path._reload,
     "version": _Path._version,
-    "cond": _Path._cond,
-    "while": _Path._while,
     "py_layer": _Path._py_layer,
 }

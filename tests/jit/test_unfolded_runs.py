@@ -6,6 +6,7 @@ import pytest
 
 import d2s
 from d2s.errors import GradientError
+from d2s.jit import unfold
 from d2s.jit.run_program import CallNode
 from tests.jit.both import both_modes, leaf, recorder
 
@@ -270,3 +271,26 @@ def test_a_run_that_was_used_up_still_knows_its_way(convert, c, turns):
         assert seen == ["G01", None, None, "G01", None, None]
     else:
         assert seen == [None, "G01", None, None, "G01", None]
+
+
+@pytest.mark.parametrize("is_unrolled", [False, True])
+def test_a_backward_in_each_turn_follows_only_what_is_new(monkeypatch, is_unrolled):
+    steps = []
+    follow = unfold._Path._op
+    monkeypatch.setattr(unfold._Path, "_op", lambda path, operator: (steps.append(operator), follow(path, operator)))
+
+    def steps_of(turns):
+        @d2s.to_static
+        def f(x, n):
+            for _ in range(turns if is_unrolled else n):
+                y = x * x
+                y.register_hook(lambda g: g + 1)
+                (y * y).sum().backward()
+            return x.grad
+
+        steps.clear()
+        assert f(leaf(1.5), d2s.to_tensor(turns)).tolist() == [(2 * 1.5**2 + 1) * 3 * turns]
+        return len(steps)
+
+    few, more, many = map(steps_of, (10, 20, 30))
+    assert many - more == more - few > 0
