@@ -6,8 +6,8 @@ import pytest
 
 import d2s
 from d2s.errors import GradientError
-from d2s.jit import unfold
 from d2s.jit.run_program import CallNode
+from d2s.jit.unfold import _Path
 from tests.jit.both import both_modes, leaf, recorder
 
 
@@ -276,8 +276,8 @@ def test_a_run_that_was_used_up_still_knows_its_way(convert, c, turns):
 @pytest.mark.parametrize("is_unrolled", [False, True])
 def test_a_backward_in_each_turn_follows_only_what_is_new(monkeypatch, is_unrolled):
     steps = []
-    follow = unfold._Path._op
-    monkeypatch.setattr(unfold._Path, "_op", lambda path, operator: (steps.append(operator), follow(path, operator)))
+    follow = _Path._op
+    monkeypatch.setattr(_Path, "_op", lambda path, operator: (steps.append(operator), follow(path, operator)))
 
     def steps_of(turns):
         @d2s.to_static
