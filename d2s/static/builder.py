@@ -202,6 +202,11 @@ class StaticInterpreter(HookPoints):
             return not any(value in inputs for inputs in self.turn_inputs)
         return found[0].kind == "leaf"
 
+    def is_computed(self, value: Value) -> bool:
+        """True if an op computes `value`.  Of what turns carry and branches choose only the run knows."""
+        found = self.definitions.get(value)
+        return found is not None and found[0].op is not None
+
     def has_no_history(self, value: Value) -> bool:
         """True if its tensor is a leaf: nothing computes it, or nothing through which gradients flow."""
         found = self.definitions.get(value)

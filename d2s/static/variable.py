@@ -177,7 +177,7 @@ class Variable(TensorBase, TensorMethods):
         """Call `hook`, without arguments, each time the gradient of this leaf has been added to `.grad`."""
         if self.stop_gradient:
             raise LeafError("Cannot register backward hook on a Tensor that stop gradient.", kind="L01")
-        if not self.is_leaf:
+        if self.interpreter.is_computed(self.value):
             raise LeafError("Only can register backward hook for leaf Tensor.", kind="L01")
         if not callable(hook):
             raise DTypeError(f"a gradient hook must be callable, got {type(hook).__name__}")

@@ -18,13 +18,16 @@ from .by_hand import (
     graphs,
     handed_on,
     layers,
+    mixed,
     models,
     orders,
     outputs,
     places,
     reached,
+    repeated,
     turns,
     walks,
+    ways,
     writes,
 )
 from .by_hand import on_d2s as eager
@@ -32,7 +35,8 @@ from .by_hand.log import Log
 from .peers import INSTALL, peer_named
 
 MODULES = (
-    branches, changes, graphs, handed_on, layers, models, orders, outputs, places, reached, turns, walks, writes)
+    branches, changes, graphs, handed_on, layers, mixed, models, orders, outputs, places, reached, repeated, turns,
+    walks, ways, writes)
 PROGRAMS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": function
     for module in MODULES for name, function in vars(module).items()
@@ -52,6 +56,8 @@ OF_LEAVES = "H01 H06b: grad() skips the hooks of its leaf inputs"
 OF_USED_UP = "H09: a graph that was used up raises a SystemError"
 DIFFERENT = {
     "torch": {
+        "mixed.hook_adds_then_removes_later": "G06: a hook that is added during a pass waits for the next one",
+        "repeated.split_in_turn_backward": OF_ZEROS,
         "changes.view_hook_then_write_base_branch": OF_VIEWS,
         "changes.write_after_use_saved": OF_CHECKS,
         "orders.target_of_written": OF_CHECKS,
@@ -80,6 +86,10 @@ DIFFERENT = {
         "orders.retain_graph_thrice_with_state": OF_USED_UP,
         "orders.target_of_used_up": OF_USED_UP,
         "orders.target_of_written": OF_CHECKS,
+        "mixed.second_order_with_branch_and_write": "a second gradient lacks what comes through a write in place",
+        "mixed.int_and_bool_mixed": "tensors of integers and of floats are not combined",
+        "ways.hook_raises_only_in_second_order": OF_ERRORS,
+        "repeated.hook_raises_at_turn": OF_ERRORS,
         "reached.retain_grads_create_graph": "K01: retain_grads() keeps the last gradient",
         "reached.raise_at_kth": OF_ERRORS,
         "reached.raise_in_leaf_hook_straight": OF_ERRORS,
@@ -105,9 +115,16 @@ DIFFERENT = {
         "writes.handle_of_pre_write_removed": "E05c X01: a handle removes a hook of the version after the write",
         "writes.kept_grad_not_changed": "B13b: .grad is what a hook was given",
         "graphs.grad_wrt_intermediate_returned": "H03b: grad() skips hooks of an output that is asked for",
-        "graphs.one_shot_hooks": "G04: a hook that removes itself makes another run twice",
         "walks.grad_inside_with_hooks": "H01: grad() skips the hooks of its leaf inputs",
     },
+}
+
+# Programs that end the process of a library (rows G04, Y010 to Y032).
+CRASHES = {
+    "torch": set(),
+    "paddle": {
+        "graphs.one_shot_hooks", "mixed.hook_removes_itself_loop", "mixed.hook_adds_then_removes_later",
+        "repeated.pylayer_in_turn_backward"},
 }
 
 
@@ -143,6 +160,8 @@ def test_eager_is_the_peer(peer):
     op = importlib.import_module(f"{__package__}.by_hand.on_{peer}")
     wrong = []
     for name, program in PROGRAMS.items():
+        if name in CRASHES[peer]:
+            continue
         # Of what ends a program, its own name for the type is the library's affair.
         expected, found = ([entry[:1] if entry[0] == "ended by" else entry for entry in seen(program, one)]
                            for one in (op, eager))
