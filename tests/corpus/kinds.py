@@ -127,7 +127,7 @@ def none_number_or_tensor(x, c, n):
     return kept, other
 
 
-@refused
+@program
 def computed_with_what_may_be_none(x, c, n):
     kept = None
     while n > 0:
