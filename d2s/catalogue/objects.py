@@ -46,8 +46,8 @@ KINDS = (
         "A changed container is read as a whole",
         cause="A list, dict or set from outside was changed in this call, which happens when the Program runs, and is "
         "then looped over, stacked or compared as a whole.  Known before is only what `held[0] = ...`, "
-        "`table['key'] = ...` and `append` have stored, beside tensors and numbers.  Or a tensor of integers meets what "
-        "may be any tensor: an element of such a container, a variable that a loop leaves as None or a tensor.",
+        "`table['key'] = ...` and `append` have stored, beside tensors and numbers.  Or a tensor of integers meets "
+        "what may be any tensor: an element of such a container, a variable that a loop leaves as None or a tensor.",
         fix="Read it before the change, or read single elements.",
         example="""
             history = {}
