@@ -85,9 +85,9 @@ class Case:
                 return None
             found = self._straight[needs] = written(op, attrs, needs, grads, inputs, out)
         if found is not None:
-            for grad, spec in zip(grads, self.specs):  # noqa: B905 - twice as fast
-                dtype = grad.data.dtype
-                if dtype is not spec.dtype and dtype != spec.dtype:
+            specs = self.specs
+            for position in range(len(specs)) if len(specs) > 1 else (0,):
+                if grads[position].data.dtype != specs[position].dtype:
                     # A hook has given another.
                     return None
         return found

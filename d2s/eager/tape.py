@@ -268,7 +268,7 @@ class InteriorNode:
         Once the contributions of this node are sent, ``walk.arrived(leaf)`` is due once for every edge to a leaf.
         """
         # Where the walk ends here, no rule runs that could miss what it has saved.
-        goes_on = walk.leads_to_target(self)
+        goes_on = walk.captured is None or walk.leads_to_target(self)
         if goes_on:
             self.check_usable()
         if self.hooks is not None:
