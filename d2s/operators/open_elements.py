@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import operator
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
+from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import carried
 from d2s.operators.carried import BuiltForm, EitherForm, Form, ObjectForm, OpenForm, SameForm, TensorForm
 from d2s.operators.equality import is_told_by_value
@@ -34,6 +36,10 @@ def open_up(tracer: Tracer, thing: Any) -> None:
         return
     if type(thing) is deque and thing.maxlen == 0:
         raise CannotMerge("a deque for no elements cannot be one of the run")
+    if isinstance(thing, dict | set) and any(isinstance(other, _LOOKING) for other in gc.get_referrers(thing)):
+        raise UnsupportedSyntaxError(
+            f"a {type(thing).__name__} becomes one of which only the run knows what is in it, while a view or iterator "
+            "of it is in use", user_location(), "Take the view where it is used.", kind="U05")
     tracer.lower(thing)
     elements = Elements(empty=empty_like(thing))
     for part in thing.values() if isinstance(thing, dict) else thing:
@@ -41,6 +47,13 @@ def open_up(tracer: Tracer, thing: Any) -> None:
     for key in thing if isinstance(thing, dict) else ():
         put_key(elements, key)
     fill_with_items(tracer, thing, elements)
+
+
+_EMPTY: dict[Any, Any] = {}
+# They would show what stands in for the items of the run.
+_LOOKING: tuple[type, ...] = (
+    type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items()), type(iter(_EMPTY)), type(iter(_EMPTY.values())),
+    type(iter(_EMPTY.items())), type(iter(set())))
 
 
 def put_key(elements: Elements, key: Any) -> None:

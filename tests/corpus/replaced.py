@@ -319,3 +319,67 @@ def string_state_machine(x, n):
             if k >= n:
                 state = "done"
     return x
+
+
+@program
+def record_replaced_with_list_inside(x, n):
+    @dataclasses.dataclass
+    class R:
+        v: typing.Any
+        log: list
+    r = R(x, [])
+    for i in range(n):
+        r = R(r.v * 2, [*r.log, i])
+    return r.v, r.log
+
+
+@program
+def object_with_methods_replaced(x, n):
+    class Vec:
+        def __init__(self, a, b):
+            self.a, self.b = a, b
+        def __add__(self, o):
+            return Vec(self.a + o.a, self.b + o.b)
+        def scaled(self, k):
+            return Vec(self.a * k, self.b * k)
+    v = Vec(x, 1)
+    step = Vec(x * 0.5, 2)
+    for i in range(n):
+        v = (v + step).scaled(0.5)
+    return v.a, v.b
+
+
+@program
+def object_swapped_in_a_loop(x, y, n):
+    class Holder:
+        def __init__(self, v):
+            self.v = v
+    a, b = Holder(x), Holder(y)
+    for i in range(n):
+        a, b = b, a
+    return a.v, b.v
+
+
+@program
+def best_object_of_a_list(x, y, n):
+    class Holder:
+        def __init__(self, v, k):
+            self.v, self.k = v, k
+    os = [Holder(x, 1), Holder(y, 2)]
+    best = os[0]
+    for o in os[1:]:
+        if o.v.sum() * n > best.v.sum():
+            best = o
+    return best.v, best.k
+
+
+@program
+def object_mutated_and_replaced(x, n):
+    class S:
+        def __init__(self, h, k):
+            self.h, self.k = h, k
+    s = S(x, 0)
+    for i in range(n):
+        s = S(s.h + i, s.k)
+        s.k += 1
+    return s.h, s.k

@@ -6,7 +6,7 @@ import collections
 import copy
 import heapq
 
-from tests.corpus.register import LOG, program, record
+from tests.corpus.register import LOG, program, record, refused
 
 
 def grown(x, n):
@@ -442,3 +442,72 @@ def set_ops_in_loop(x, n):
         done |= {i}
         todo -= {i}
     return len(todo), len(done), x
+
+
+@program
+def dict_grown_in_a_helper(x, n):
+    def note(table, k, v):
+        table[k] = v
+        return table
+    d = {}
+    for i in range(n):
+        note(d, i, x * i)
+    return d
+
+
+@program
+def dict_grown_in_branches_of_turns(x, n, c):
+    pos, neg = {}, {}
+    for i in range(n):
+        if x.sum() * i > c:
+            pos[i] = x * i
+        else:
+            neg[i] = x - i
+    return len(pos), len(neg), sum(pos.values(), x), sum(neg.values(), x)
+
+
+@program
+def two_names_of_one_dict(x, n):
+    a = {}
+    b = a
+    for i in range(n):
+        a[i] = x
+        b[i + 10] = x * 2
+    return len(a), a is b, list(b)
+
+
+@program
+def dict_reset_in_turns(x, n):
+    d = {}
+    for i in range(n):
+        if i == 2:
+            d = {}
+        d[i] = x * i
+    return d
+
+
+@program
+def comprehension_over_grown_dict(x, n):
+    d = {}
+    for i in range(n):
+        d[i] = x * i
+    return {k: v * 2 for k, v in d.items() if k != 1}, [k for k in d], {k % 2 for k in d}, sum(k for k in d)
+
+
+@program
+def hooks_through_dict_default(x, n):
+    d = {}
+    for i in range(n):
+        y = d.get("h", x) * 1.5
+        y.register_hook(record("y", lambda g: g * g))
+        d["h"] = y
+    return d.get("h", x)
+
+
+@refused
+def dict_views_kept(x, n):
+    d = {}
+    keys, values = d.keys(), d.values()
+    for i in range(n):
+        d[i] = i * 2
+    return x, len(keys), 1 in keys, list(values), sorted(keys | {99})
