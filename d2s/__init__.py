@@ -3,8 +3,24 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from d2s import autograd, device, dtypes, errors, fft, io, linalg, metric, nn, ops, optimizer, regularizer, tensor
+from d2s import (
+    autograd,
+    constants,
+    device,
+    dtypes,
+    errors,
+    fft,
+    io,
+    linalg,
+    metric,
+    nn,
+    ops,
+    optimizer,
+    regularizer,
+    tensor,
+)
 from d2s.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
+from d2s.constants import *  # noqa: F403
 from d2s.core.spec import default_dtype as get_default_dtype
 from d2s.core.spec import set_default_dtype
 from d2s.device import CPUPlace, get_device, is_compiled_with_cuda, set_device
@@ -141,5 +157,6 @@ __all__ = [
     "to_static",
     "to_tensor",
 ]
+__all__ += constants.__all__
 __all__ += dtypes.__all__
 __all__ += ops.__all__

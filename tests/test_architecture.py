@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "caller": set(),
     "errors": {"caller"},
     "words": set(),
+    "constants": set(),
     "dtypes": set(),
     "regularizer": {"errors"},
     "device": {"errors"},

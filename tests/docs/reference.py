@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import d2s
-from d2s import dtypes, ops
+from d2s import constants, dtypes, ops
 from tests.docs.markdown import ROOT
 from tests.docs.numpydoc import to_markdown
 from tests.docs.shapes import NOT_ON_TENSORS, call_of, result_of
@@ -72,7 +72,7 @@ def names_of(page: str) -> Iterator[tuple[str, str, Any]]:
     """Module, name and object of everything on a page."""
     for place in PAGES[page][0]:
         for name, found in public_names(importlib.import_module(place)).items():
-            if isinstance(found, (ModuleType, np.dtype)) or name in dtypes.__all__:
+            if isinstance(found, (ModuleType, np.dtype)) or name in (*constants.__all__, *dtypes.__all__):
                 continue
             if place in ("d2s.linalg", "d2s.fft", "d2s.tensor") and name in ops.__all__:
                 continue
@@ -117,7 +117,7 @@ def _page(page: str) -> str:
     if page == "tensor":
         parts.append(_tensor())
     if page == "d2s":
-        parts.append(_dtypes())
+        parts += [_dtypes(), _constants()]
     last = None
     for place, name, found in names_of(page):
         if last is not None and place != last:
@@ -130,6 +130,10 @@ def _page(page: str) -> str:
 def _dtypes() -> str:
     names = ", ".join(f"`{name}`" for name in dtypes.__all__)
     return f"## dtypes\n\n{names}: NumPy's dtypes. Where a dtype is asked for, its name as text will do."
+
+
+def _constants() -> str:
+    return f"## constants\n\n{', '.join(f'`{name}`' for name in constants.__all__)}: numbers, and None as an index."
 
 
 def entry(place: str, name: str, found: Any) -> str:
