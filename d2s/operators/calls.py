@@ -248,8 +248,9 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
             raise UnsupportedSyntaxError(
                 f"{func.__name__}() of a Layer from outside cannot become a graph", user_location(),
                 "Call it outside of the static function; single tensors can be written by set_value().", kind="U38")
-        if func.__name__ == "forward" and layer_guards.calls_users_code(owner):
-            return _call_converted(tracer, cast("FunctionType", func.__func__), (owner, *args), kwargs)
+        function = cast("FunctionType", func.__func__)
+        if layer_guards.may_call_users_code(owner, function):
+            return _call_converted(tracer, function, (owner, *args), kwargs)
         if func.__name__ != "forward":
             # It may look at anything in the tree.
             for layer in owner.sublayers(include_self=True):

@@ -7,6 +7,7 @@ compares that the tables are the same ones, and the settings that code of d2s re
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -89,11 +90,25 @@ def _functions_of_modules(methods: Iterable[FunctionType]) -> Iterator[tuple[Mod
                         yield module, name, function
 
 
-def calls_users_code(layer: Any) -> bool:
-    """True if code of d2s in this Layer would call what the user has put in the place of something of d2s."""
-    called = [function for _, _, function in _functions_of_modules(_methods(type(layer)))]
+def may_call_users_code(layer: Any, method: Any) -> bool:
+    """True if this method of d2s may call code of the user, put in the place of a function of d2s or in the Layer."""
+    methods = list(_methods(type(layer)))
+    if not any(method is known for known in methods):
+        return False
+    called = [function for _, _, function in _functions_of_modules(methods)]
     below = [lookup(type(inner), "__call__") for inner in layer._sub_layers.values() if inner is not None]
-    return any(isinstance(function, FunctionType) and policy.is_convertible(function) for function in (*called, *below))
+    given = [_function_of(value) for name, value in layer.__dict__.items() if name != "forward"]
+    return any(
+        isinstance(function, FunctionType) and policy.is_convertible(function)
+        for function in (*called, *below, *given))
+
+
+def _function_of(value: Any) -> Any:
+    """What is run when a setting is called."""
+    if isinstance(value, FunctionType | type) or not callable(value):
+        return value
+    value = value.func if isinstance(value, functools.partial) else value
+    return getattr(value, "__func__", None) or lookup(type(value), "__call__")
 
 
 def _names_in(code: CodeType) -> Iterator[str]:

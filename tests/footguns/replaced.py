@@ -60,6 +60,27 @@ for _name, _case in _REPLACED.items():
 
 
 @footgun
+def functions_given_to_layers(stage):
+    class Scale:
+        k = 2.0
+
+        def __call__(self, z):
+            return z * self.k
+
+        def method(self, z):
+            return z * self.k
+
+    scale, factor = Scale(), [2.0]
+    d2s.seed(0)
+    layer = d2s.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0)
+    function = stage.static(lambda z: layer(z.reshape([1, 1, 3]) @ d2s.ones([3, 4])))
+    for given in (lambda z: z * factor[0], scale, scale.method, d2s.tanh):
+        layer.activation = given
+        for factor[0], scale.k in ((2.0, 2.0), (3.0, 5.0)):
+            stage(function, x())
+
+
+@footgun
 def replaced_functions(stage):
     calls = {
         "math.sqrt": (lambda value: 7.0, lambda z: z * math.sqrt(4.0)),
