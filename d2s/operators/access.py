@@ -216,6 +216,8 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
             tracer.guard_class(value, name)
             _guard_absent(tracer, value, name)
             return late_call(reader, value, name)
+        if is_layer(value) and name in value._sub_layers:
+            _guard_absent(tracer, value, name)
     return _plain_attribute(tracer, value, name, found, is_own)
 
 
@@ -251,8 +253,9 @@ def _guard_absent(tracer: Tracer, value: Any, name: str) -> None:
     """Note that an object does not have an attribute of its own that would come before that of its class."""
     source = tracer.source_of(value)
     if source is not None and hasattr(value, "__dict__"):
-        # What is written to its `__dict__` by hand, a Layer does not tell.
-        guard = Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}", is_live=True)
+        # What is written to its `__dict__` by hand, a Layer does not tell; of those of d2s that is compared apart.
+        is_live = not is_layer(value) or is_of_user(type(value))
+        guard = Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}", is_live=is_live)
         tracer.require(guard, value)
 
 

@@ -251,12 +251,12 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
         function = cast("FunctionType", func.__func__)
         if layer_guards.may_call_users_code(owner, function):
             return _call_converted(tracer, function, (owner, *args), kwargs)
-        if func.__name__ != "forward":
-            # It may look at anything in the tree.
-            for layer in owner.sublayers(include_self=True):
-                tracer.remember(layer, Constant(layer))
-                tracer.guard_layer(layer, True)
-        else:
+        # Others than `forward` may look at anything in the tree.
+        is_forward = func.__name__ == "forward"
+        for layer in [owner] if is_forward else owner.sublayers(include_self=True):
+            tracer.remember(layer, Constant(layer))
+            tracer.guard_layer(layer, True)
+        if is_forward:
             args, kwargs = libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs)
             with layer_settings.as_stored(tracer, owner):
                 return older_arrays.given(tracer, func, args, kwargs)

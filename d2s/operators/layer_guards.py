@@ -38,6 +38,9 @@ def guards_of(layer: Any, whole: bool) -> Iterator[Guard]:
     is_leaf = whole and not held["_sub_layers"] and names.isdisjoint(_BELOW)
     tables = _TABLES[is_leaf:]
     template = " and ".join(f"{{v}}.{name} is {{k{i}}}" for i, name in enumerate(tables))
+    if whole:
+        # Nothing has come that hides a method, or an entry of a table.
+        template += f" and len({{v}}.__dict__) == {len(held)}"
     yield Guard(source, template, tuple(held[name] for name in tables), "its tables", is_live=True)
     for module, name, function in _functions_of_modules(methods):
         yield Guard(Attribute(Constant(module), name), "{v} is {k0}", (function,), f"{name} of {module.__name__}")

@@ -125,6 +125,21 @@ def parameter_hidden_by_the_class(stage):
 
 
 @footgun
+def entries_of_tables_hidden(stage):
+    d2s.seed(0)
+    inner, ones, relu = d2s.nn.Linear(3, 3), d2s.ones([3, 3]), d2s.nn.ReLU()
+    net = Around(inner)
+    forward = inner.forward
+    functions = [stage.static(net), stage.static(lambda z: forward(z))]
+    for held, name, value in ((None, "", None), (inner, "weight", ones), (net, "inner", relu)):
+        if held is not None:
+            vars(held)[name] = value
+        for function in functions:
+            stage(function, x())
+            stage(function, x())
+
+
+@footgun
 def forward_of_the_class(stage):
 
     class Net(d2s.nn.Layer):
