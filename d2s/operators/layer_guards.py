@@ -8,6 +8,7 @@ compares that the tables are the same ones, and the settings that code of d2s re
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -20,6 +21,9 @@ from d2s.operators.sources import Attribute, Constant
 
 # The first is that of the sublayers.
 _TABLES = ("_sub_layers", "_forward_pre_hooks", "_forward_post_hooks")
+# What all Layers have.
+_OF_ALL = frozenset({
+    "_parameters", "_buffers", "_sub_layers", "_non_persistable_buffers", "training", "_dtype", "_names"})
 _BELOW = frozenset({"_sub_layers", "children", "named_children", "sublayers", "named_sublayers", "modules"})
 # Not part of a call.
 _APART = frozenset({"__init__", "extra_repr", "__repr__"})
@@ -29,16 +33,18 @@ def guards_of(layer: Any, whole: bool) -> Iterator[Guard]:
     """The conditions on a Layer besides those of what its own traced code reads.
 
     `whole` is True for a Layer that is used by code of d2s itself, which is not converted: then they are on everything
-    it holds; of its tensors, on their names: they are found by path.
+    that code reads; of its tensors, on their names: they are found by path.
     """
     source, held = Constant(layer), layer.__dict__
     methods = list(_methods(type(layer))) if whole else []
-    names = {name for method in methods for name in _names_in(method.__code__)}
+    names = names_read(type(layer)) if whole else frozenset()
+    forward = lookup(type(layer), "forward")
+    is_of_d2s = whole and isinstance(forward, FunctionType) and policy.is_own(forward.__code__)
     # Layers of d2s that are no containers do not look whether they have sublayers.
-    is_leaf = whole and not held["_sub_layers"] and names.isdisjoint(_BELOW)
+    is_leaf = is_of_d2s and not held["_sub_layers"] and names.isdisjoint(_BELOW)
     tables = _TABLES[is_leaf:]
     template = " and ".join(f"{{v}}.{name} is {{k{i}}}" for i, name in enumerate(tables))
-    if whole:
+    if is_of_d2s:
         # Nothing has come that hides a method, or an entry of a table.
         template += f" and len({{v}}.__dict__) == {len(held)}"
     yield Guard(source, template, tuple(held[name] for name in tables), "its tables", is_live=True)
@@ -68,6 +74,17 @@ def frozen(value: Any) -> Any:
     if isinstance(value, list | tuple | set):
         return type(value), *map(frozen, value)
     return (dict, *map(frozen, value.items())) if isinstance(value, dict) else value
+
+
+def names_read(cls: type) -> frozenset[str]:
+    """The names that methods of d2s in `cls` read."""
+    found = _names.get(cls)
+    if found is None:
+        found = _names[cls] = frozenset(name for method in _methods(cls) for name in _names_in(method.__code__))
+    return found
+
+
+_names: weakref.WeakKeyDictionary[type, frozenset[str]] = weakref.WeakKeyDictionary()
 
 
 def _methods(cls: type) -> Iterator[FunctionType]:
@@ -129,10 +146,12 @@ def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:
 
 
 def held_by(layer: Any) -> tuple[Any, ...]:
-    """What a Layer holds, but for its hooks; of its tensors, the names."""
+    """What code of d2s may read of a Layer, but for its hooks; of its tensors, the names."""
     found: list[Any] = []
+    read = names_read(type(layer)) | _OF_ALL
     for name, value in layer.__dict__.items():
-        if name.startswith("__d2s") or name in ("_forward_pre_hooks", "_forward_post_hooks"):
+        if name not in read:
+            # Something of the user's.
             continue
         if name in REGISTRIES:
             value = {key: part is None for key, part in value.items()}

@@ -415,3 +415,35 @@ def test_an_item_that_is_read_by_a_known_key_depends_on_no_other():
     row.append(3)
     assert f().tolist() == [2.0]
     assert f.program_cache.traces == 1
+
+
+class Counting(d2s.nn.Layer):
+    """A Layer that counts its calls and keeps its last result."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+        self.linear = d2s.nn.Linear(2, 2)
+
+    def forward(self, x):
+        self.calls += 1
+        self.last = self.linear(x)
+        return self.last * self.calls
+
+
+@pytest.mark.parametrize("of", ["a Sequential", "a LayerList", "its parameters"])
+def test_what_layers_keep_for_themselves_is_not_a_new_trace_for_the_layers_of_d2s_around(of):
+    layer = Counting()
+    if of == "a Sequential":
+        net = d2s.nn.Sequential(layer, d2s.nn.ReLU())
+        function = d2s.to_static(lambda x: net(x))
+    elif of == "a LayerList":
+        layers = d2s.nn.LayerList([layer])
+        function = d2s.to_static(lambda x: next(inner(x) for inner in layers))
+    else:
+        function = d2s.to_static(lambda x: layer(x) + sum(p.sum() for p in layer.parameters()))
+    for _ in range(8):
+        function(d2s.ones([1, 2]))
+    assert layer.calls == 8
+    # The number of calls becomes an input.
+    assert function.program_cache.traces == 3
