@@ -118,9 +118,12 @@ def may_call_users_code(layer: Any, method: Any) -> bool:
     called = [function for _, _, function in _functions_of_modules(methods)]
     below = [lookup(type(inner), "__call__") for inner in layer._sub_layers.values() if inner is not None]
     given = [_function_of(value) for name, value in layer.__dict__.items() if name != "forward"]
+    # What a class of the user has in the place of a method or setting.
+    over = [lookup(type(layer), name) for name in names_read(type(layer))] if policy.is_of_user(type(layer)) else []
+    over = [getattr(member, "fget", None) or getattr(member, "__func__", member) for member in over]
     return any(
         isinstance(function, FunctionType) and policy.is_convertible(function)
-        for function in (*called, *below, *given))
+        for function in (*called, *below, *given, *over))
 
 
 def _function_of(value: Any) -> Any:

@@ -81,6 +81,32 @@ def functions_given_to_layers(stage):
 
 
 @footgun
+def settings_that_a_class_computes(stage):
+    class Fading(d2s.nn.Dropout):
+        @property
+        def p(self):
+            return self.now
+
+        @p.setter
+        def p(self, value):
+            self.now = value
+
+    class Encoder(d2s.nn.TransformerEncoderLayer):
+        k = 2.0
+
+        def _feed_forward(self, z):
+            return z * self.k
+
+    d2s.seed(0)
+    fading, encoder = Fading(0.5), Encoder(4, 2, 8, dropout=0.0)
+    function = stage.static(lambda z: fading(encoder(z.reshape([1, 1, 3]) @ d2s.ones([3, 4]))))
+    for now, k in ((0.0, 2.0), (0.0, 3.0), (1.0, 3.0), (0.0, 3.0)):
+        vars(fading)["now"], vars(encoder)["k"] = now, k
+        d2s.seed(0)
+        stage(function, x())
+
+
+@footgun
 def replaced_functions(stage):
     calls = {
         "math.sqrt": (lambda value: 7.0, lambda z: z * math.sqrt(4.0)),
