@@ -15,6 +15,7 @@ from d2s.static.variable import Variable
 
 _LINKS = "_d2s_chosen"
 _VIEWS = "_d2s_chosen_views"
+_DETACHED = "_d2s_chosen_detached"
 _CARRIED = "_d2s_carried"
 
 
@@ -35,6 +36,20 @@ def note(chosen: Variable, sources: Iterable[Variable], views: Iterable[Variable
         chosen.__dict__.setdefault(_VIEWS, {})[id(view)] = view
 
 
+def note_detached(chosen: Variable, sources: Iterable[Variable]) -> None:
+    """Note that `chosen` may be detached from one of `sources`, or they from it: they share values, and no more."""
+    for source in sources:
+        for other in (source, *may_be(source)):
+            if other is not chosen:
+                chosen.__dict__.setdefault(_DETACHED, {})[id(other)] = weakref.ref(other)
+                other.__dict__.setdefault(_DETACHED, {})[id(chosen)] = weakref.ref(chosen)
+
+
+def may_be_detached(variable: Variable) -> list[Variable]:
+    """Those still in use of which it has been noted."""
+    return _alive(variable.__dict__.get(_DETACHED))
+
+
 def note_carried(chosen: Variable) -> None:
     """Note that turns of a loop choose `chosen`: what it is now, it may have become in an earlier turn."""
     chosen.__dict__[_CARRIED] = True
@@ -47,7 +62,10 @@ def is_carried(variable: Variable) -> bool:
 
 def may_be(variable: Variable) -> list[Variable]:
     """Those still in use that may be the same tensor as `variable`, or share values with it."""
-    links = variable.__dict__.get(_LINKS)
+    return _alive(variable.__dict__.get(_LINKS))
+
+
+def _alive(links: dict[int, weakref.ref[Variable]] | None) -> list[Variable]:
     if not links:
         return []
     alive = []
@@ -86,4 +104,14 @@ def may_replace(first: Value, second: Value) -> bool:
         for a, b in zip(first.spec.shape, second.spec.shape, strict=True))
 
 
-__all__ = ["is_carried", "joined_spec", "may_be", "may_replace", "note", "note_carried", "views_of"]
+__all__ = [
+    "is_carried",
+    "joined_spec",
+    "may_be",
+    "may_be_detached",
+    "may_replace",
+    "note",
+    "note_carried",
+    "note_detached",
+    "views_of",
+]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.errors import GradientError, LeafError, UnsupportedSyntaxError, user_location
-from d2s.operators.choices import is_carried, may_be, may_replace, note, views_of
+from d2s.operators.choices import is_carried, may_be, may_be_detached, may_replace, note, note_detached, views_of
 from d2s.ops.indexing import with_item
 from d2s.ops.sharing import REARRANGING, VIEW_OPS
 from d2s.static.program import Value
@@ -118,6 +118,7 @@ def note_chosen(chosen: Variable, sources: Iterable[Variable]) -> None:
     """Note that `chosen` is one of `sources` when the Program runs."""
     for source in sources:
         note(chosen, (source, *relatives(source)), [source] if is_view(source) else ())
+        note_detached(chosen, _detached_from(source))
 
 
 def note_all_sources(chosen: Variable, sources: list[Variable]) -> None:
@@ -284,7 +285,7 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
         id(other): other for member, _ in before.values() for other in may_be(member)
         if id(other) not in before and is_here(tracer, other)}
     for member, _ in before.values():
-        _check_not_detached(tracer, sharing_of(member))
+        _check_not_detached(tracer, member)
         _check_no_hidden_view(tracer, member)
     for other in others.values():
         _check_can_follow(tracer, other, before.values())
@@ -317,8 +318,14 @@ def is_here(tracer: Tracer, variable: Variable) -> bool:
     return value in tracer.tensors or tracer.in_scope(value) or any(value in inputs for inputs in tracer.turn_inputs)
 
 
-def _check_not_detached(tracer: Tracer, shared: Sharing | None) -> None:
-    if shared is not None and any(is_here(tracer, detached) for detached in _alive(shared.detached)):
+def _detached_from(variable: Variable) -> list[Variable]:
+    """What is, or may be, detached from `variable`, or it from them."""
+    shared = sharing_of(variable)
+    return [*(() if shared is None else _alive(shared.detached)), *may_be_detached(variable)]
+
+
+def _check_not_detached(tracer: Tracer, variable: Variable) -> None:
+    if any(is_here(tracer, other) for other in _detached_from(variable)):
         raise UnsupportedSyntaxError(
             "an in-place write to a tensor of which a detached one is still in use cannot become a graph",
             user_location(), "Clone what is detached: x.detach().clone().", kind="U23",
@@ -336,7 +343,7 @@ def _check_can_follow(tracer: Tracer, variable: Variable, written: Iterable[tupl
     _check_no_hidden_view(tracer, variable)
     root = root_of(variable)
     for member in _family(tracer, root):
-        _check_not_detached(tracer, sharing_of(member))
+        _check_not_detached(tracer, member)
     if root.value in tracer.tensors or tracer.is_outer(root.value) or tracer.is_leaf(root.value):
         for _, value in written:
             tracer.take_apart(value)
