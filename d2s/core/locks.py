@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
@@ -20,6 +21,17 @@ def new_lock() -> Any:
 def new_reentrant_lock() -> Any:
     """A `threading.RLock`, likewise."""
     return _known(threading.RLock())
+
+
+def free_in_forks(*classes: type) -> None:
+    """Let cached properties of these classes be computed in a forked process, whoever computed one when it was forked.
+
+    Under Python 3.11 each has a lock.
+    """
+    for cls in classes:
+        for member in vars(cls).values():
+            if isinstance(member, functools.cached_property) and hasattr(member, "lock"):
+                _known(member.lock)
 
 
 def _known(lock: Any) -> Any:

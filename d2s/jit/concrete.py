@@ -6,11 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from d2s.core.locks import free_in_forks
 from d2s.core.spec import default_dtype
 from d2s.core.structure import STRUCTURE
 from d2s.jit.entry import Entry, entry_of
 from d2s.jit.trace import Traced
+from d2s.static.executor import Compiled
 from d2s.static.program import Program
+from d2s.transpiler.convert import Prepared
 from d2s.words import counted
 
 
@@ -98,3 +101,6 @@ class ConcreteProgram:
     def run(self, args: dict[str, Any]) -> Any:
         """Run the Program."""
         return self.enter(args, True)
+
+
+free_in_forks(ConcreteProgram, Compiled, Prepared)

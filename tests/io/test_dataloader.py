@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import multiprocessing
 import os
@@ -21,6 +22,7 @@ import pytest
 
 import d2s
 from d2s import io
+from d2s.core.locks import free_in_forks
 
 BOTH = pytest.mark.parametrize("num_workers", [0, 2])
 
@@ -290,6 +292,26 @@ def test_a_worker_does_not_wait_for_an_import_of_another_thread(
     assert [batch.tolist() for batch in io.DataLoader(imported, num_workers=1, timeout=9)] == [[True]] * 6
     thread.join()
     del sys.modules["d2s.slow_module"], d2s.slow_module
+
+
+def test_a_worker_computes_what_another_thread_was_computing() -> None:
+    begun = threading.Event()
+
+    class Slow:
+        @functools.cached_property
+        def value(self) -> float:
+            begun.set()
+            time.sleep(0.5)
+            return 2.0
+
+    free_in_forks(Slow)
+    slow = Slow()
+    thread = threading.Thread(target=lambda: slow.value)
+    thread.start()
+    begun.wait()
+    assert [batch.tolist() for batch in io.DataLoader(Asking(lambda index: slow.value), num_workers=1, timeout=9)] == [
+        [2.0]] * 6
+    thread.join()
 
 
 def test_a_worker_that_dies_is_told() -> None:
