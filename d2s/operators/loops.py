@@ -16,8 +16,9 @@ from d2s.core.interpreter import state
 from d2s.errors import Location, UnsupportedSyntaxError, user_location
 from d2s.operators import carried
 from d2s.operators.carried import Form, OpenForm, TensorForm, ValueOf, elements_in
-from d2s.operators.choices import may_be, note_carried
+from d2s.operators.choices import note_carried
 from d2s.operators.control_flow import Mark, and_, not_
+from d2s.operators.handed_on import HandedOn, Place, tensors_in
 from d2s.operators.heap import Heap, part_of, write
 from d2s.operators.held import hold, learn_writes
 from d2s.operators.native import truth
@@ -31,15 +32,13 @@ from d2s.operators.trace_state import go_back, state_of, take_handed_out, take_l
 from d2s.operators.tracer import Tracer
 from d2s.operators.turn_errors import TurnErrors
 from d2s.operators.turn_flags import TurnFlags
-from d2s.operators.views import is_view, note_all_sources, note_chosen, sharing_of
+from d2s.operators.views import is_view, note_all_sources, note_chosen
 from d2s.static.program import Block, Value, rename_reads, walk_operators
 from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable
 
 MAX_ATTEMPTS = 12
 MAX_TURNS_TAKEN_OUT = 3
-
-Place = tuple[int, Any]
 
 
 def while_loop(tracer: Tracer, condition: Callable[[], Any], body: Callable[[], Any]) -> None:
@@ -206,14 +205,8 @@ class _Loop:
         self.test, self.body = tested, turn
         self.before = self._heap()
         self.places: dict[Place, Form] = {}
-        # What turns leave in a place, other than what they make: tensors from before, by identity, and what other
-        # places held.
-        self.handed_on: dict[Place, dict[Any, Variable | None]] = {}
-        # Tensors that turns leave, and that are no views.
-        self.made_anew: dict[Place, Variable] = {}
+        self.handed_on = HandedOn(tracer)
         self.rebuilt: dict[int, Any] = {}
-        self.made: dict[int, Place] = {}
-        self.turn_made: dict[int, Place] = {}
         self.is_changing, self.written = False, 0
         self.flags = TurnFlags(tracer)
 
@@ -222,7 +215,7 @@ class _Loop:
         for _ in range(MAX_ATTEMPTS):
             if self._attempt():
                 # Whoever else holds what was carried is found by references: keep none.
-                del self.before, self.rebuilt, self.held, self.handed_on, self.made_anew
+                del self.before, self.rebuilt, self.held, self.handed_on
                 return _Recorded(self.errors, self.code())
         raise UnsupportedSyntaxError("what this loop carries does not settle", user_location(), kind="U21")
 
@@ -321,7 +314,8 @@ class _Loop:
         return found if isinstance(found, str) and found.isidentifier() else "carried"
 
     def _enter(self, values: dict[Place, Iterator[Value]]) -> None:
-        self.rebuilt, self.made, self.turn_made = {}, {}, {}
+        self.rebuilt = {}
+        self.handed_on.begin_turn()
         held: dict[Place, list[Variable]] = {}
         for place, form in self.places.items():
             node = self.before.nodes[place[0]]
@@ -331,13 +325,13 @@ class _Loop:
             thing = self._begun_with(place, form, values[place])
             if isinstance(thing, list | dict | deque | set) or self.tracer.is_made(thing):
                 self.rebuilt[id(thing)] = thing
-            held[place] = list(_tensors_in(thing))
-            self.made.update((id(variable), place) for variable in held[place])
+            held[place] = list(tensors_in(thing))
+            self.handed_on.note_begun(place, held[place])
             write(node, place[1], thing)
         # A write in a turn may be one to whatever an earlier turn has put there.
         self.held = held
         for place, variables in held.items():
-            for source in () if any(map(is_view, variables)) else self._sources(place):
+            for source in () if any(map(is_view, variables)) else self.handed_on.sources(place, self._held_before):
                 others = [source] if isinstance(source, Variable) else held.get(source, ())
                 for variable in variables:
                     note_chosen(variable, others)
@@ -345,8 +339,8 @@ class _Loop:
     def _begun_with(self, place: Place, form: Form, values: Iterator[Value]) -> Any:
         """What user code sees of a place at the beginning of a turn."""
         first = self._held_before(place)
-        found = [*([] if first is MISSING else [first]), *self._sources(place)]
-        is_known = place not in self.made_anew and all(isinstance(source, Variable) for source in found)
+        found = [*([] if first is MISSING else [first]), *self.handed_on.sources(place, self._held_before)]
+        is_known = place not in self.handed_on.made_anew and all(isinstance(source, Variable) for source in found)
         return self._rebuilt(form, values, [first], found if is_known else [])
 
     def _rebuilt(self, form: Form, values: Iterator[Value], sources: list[Any], whole: list[Any]) -> Any:
@@ -358,20 +352,6 @@ class _Loop:
         note_carried(made)
         note_all_sources(made, tensors)
         return made
-
-    def _sources(self, place: Place) -> Iterator[Variable | Place]:
-        """What a place may hold at the beginning of a turn, other than what it held at first."""
-        seen = {place}
-        stack = [place]
-        while stack:
-            for key, variable in self.handed_on.get(stack.pop(), {}).items():
-                if variable is not None:
-                    yield variable
-                elif key not in seen:
-                    seen.add(key)
-                    stack.append(key)
-                    yield key
-                    yield from _tensors_in(self._held_before(key))
 
     def _refuse_changes_of_rebuilt(self, outcome: Outcome) -> None:
         for thing in self.rebuilt.values():
@@ -387,7 +367,7 @@ class _Loop:
             for where, old, now in carried.differences(node, self.before.contents[key], after):
                 place = (key, where)
                 name = self._name(place)
-                new |= self._note_handed_on(place, now)
+                new |= self.handed_on.note(place, now, self.before)
                 held = self.places.get(place) or self._form(node, old, _value_now)
                 found = self._form(node, now, outcome.value_of)
                 form = carried.joined(
@@ -400,40 +380,6 @@ class _Loop:
     def _is_read_again(self, node: Any, after: Any) -> bool:
         """True if a tensor from outside was only read anew in a turn: each turn, and what follows, does so again."""
         return isinstance(node, Variable) and self.tracer.is_read_again(after)
-
-    def _note_handed_on(self, place: Place, now: Any) -> bool:
-        """Take note of tensors that a turn has not made itself; True if that is news."""
-        known = self.handed_on.setdefault(place, {})
-        before, news = len(known), False
-        for variable in _tensors_in(now):
-            source = self.made.get(id(variable))
-            for other in may_be(variable):
-                # A branch, or a loop, in the turn has chosen it.
-                place_of = self.made.get(id(other)) or self.turn_made.get(id(other))
-                if place_of is not None:
-                    self._note_one_tensor(place, place_of)
-                elif id(other) in self.before.nodes or self.tracer.is_outer(other.value):
-                    known[id(other)] = other
-            if source is not None:
-                known[source] = None
-            elif id(variable) in self.before.nodes:
-                known[id(variable)] = variable
-            else:
-                # In the next turn they are one tensor.
-                self._note_one_tensor(place, self.turn_made.setdefault(id(variable), place))
-                if sharing_of(variable) is None:
-                    news |= place not in self.made_anew
-                    self.made_anew[place] = variable
-                else:
-                    # Or to what it is a view of, or to its views.
-                    known[("sharing", place)] = variable
-        return news or len(known) > before
-
-    def _note_one_tensor(self, first: Place, second: Place) -> None:
-        """Note that two places may hold one tensor when the next turn begins."""
-        if first != second:
-            self.handed_on.setdefault(first, {})[second] = None
-            self.handed_on.setdefault(second, {})[first] = None
 
     def _form(self, node: Any, thing: Any, value_of: ValueOf) -> Form:
         if isinstance(node, Variable):
@@ -519,16 +465,6 @@ class _Loop:
             return value
         with self.tracer.recording_into(block):
             return self.tracer.truth_of(Variable(self.tracer, value))
-
-
-def _tensors_in(thing: Any) -> Iterator[Variable]:
-    if isinstance(thing, Variable):
-        yield thing
-    elif isinstance(thing, tuple | list | dict):
-        for part in carried.parts_in(thing):
-            yield from _tensors_in(part)
-    elif carried.is_replaceable(thing):
-        yield from (part for part in carried.parts_in(thing) if isinstance(part, Variable))
 
 
 def _value_now(variable: Variable) -> Value:
