@@ -216,7 +216,9 @@ def either(first: Form, second: Form, name: str) -> Form:
             forms.append(new)
     if len(forms) == 1:
         return forms[0]
-    return EitherForm(tuple(forms)) if all(map(_can_be_told, forms)) else ObjectForm(None)
+    if all(map(_can_be_told, forms)):
+        return EitherForm(tuple(forms))
+    return ObjectForm(None, may_be_tensor=any(getattr(form, "may_be_tensor", False) for form in forms))
 
 
 def _can_be_told(form: Form) -> bool:

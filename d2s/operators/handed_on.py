@@ -86,7 +86,12 @@ class HandedOn:
             held = self._begun.get(id(other)) or self._made.get(id(other))
             if held is not None:
                 self._note_one_tensor(place, held)
-            elif id(other) in before.nodes or self._tracer.is_outer(other.value):
+                continue
+            outer = self._tracer.tensors.get(other.value)
+            if outer is not None:
+                # The one that stands for it in all turns.
+                other = self._tracer.canonical[id(outer)][1]
+            if outer is not None or id(other) in before.nodes:
                 self._left[place][id(other)] = other
 
     def _note_one_tensor(self, first: Place, second: Place) -> None:
