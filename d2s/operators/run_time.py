@@ -10,6 +10,7 @@ import numpy as np
 from d2s.core import interpreter
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import DType, TensorSpec
+from d2s.eager.views import write_data
 from d2s.errors import ExecutionError
 from d2s.operators.equality import same_thing
 from d2s.static.runtime import HookPoint
@@ -121,5 +122,5 @@ def show_retained(old: Any, new: Any) -> None:
 
 
 def set_value(tensor: Any, array: Any) -> None:
-    """Write values to a tensor from outside."""
-    tensor.set_value(array)
+    """Write values to a tensor from outside; no copy of them, so that views of them go on sharing its memory."""
+    write_data(tensor, array)

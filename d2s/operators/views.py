@@ -114,10 +114,18 @@ def relatives(variable: Variable) -> Iterator[Variable]:
         yield from _alive(shared.detached)
 
 
+def _kin(variable: Variable) -> Iterator[Variable]:
+    """The same, and what its tensor is a view of, directly or not: a write to one of them reaches it."""
+    yield from relatives(variable)
+    while (shared := sharing_of(variable)) is not None and shared.view is not None:
+        variable = shared.view.parent
+        yield variable
+
+
 def note_chosen(chosen: Variable, sources: Iterable[Variable]) -> None:
     """Note that `chosen` is one of `sources` when the Program runs."""
     for source in sources:
-        note(chosen, (source, *relatives(source)), [source] if is_view(source) else ())
+        note(chosen, (source, *_kin(source)), [source] if is_view(source) else ())
         note_detached(chosen, _detached_from(source))
 
 

@@ -240,6 +240,23 @@ def written_in_turns_behind_branches_that_log(x, w, c, n):
     return t + u * x
 
 
+def view_of_view_in_branch_behind_a_write(x, w, c, n):
+    t, u = w + x, x * 0.5
+    if c > 0:
+        u = t.reshape([3, 1]).reshape([3])
+    t.multiply_(u)
+    return (w + u) * t
+
+
+def view_of_view_in_branch_written(x, w, c, n):
+    t, u = w * 1.5, w * 2.0
+    if c > 0:
+        t = u.reshape([3, 1]).reshape([3])
+    if c > 0:
+        u.add_(t)
+    return t * x, u
+
+
 @d2s.jit.not_to_static
 def look(t):
     t.tolist()
@@ -248,7 +265,8 @@ def look(t):
 @pytest.mark.parametrize(("c", "n"), [(1.0, 2), (-1.0, 0), (-1.0, 2)])
 @pytest.mark.parametrize("function", [
     leaf_written_in_turns_behind_turns_that_read_it_again, named_anew_by_turns_and_written,
-    view_of_branch_behind_a_write, written_in_turns_behind_branches_that_log])
+    view_of_branch_behind_a_write, written_in_turns_behind_branches_that_log, view_of_view_in_branch_behind_a_write,
+    view_of_view_in_branch_written])
 def test_the_same_or_said(function, c, n):
     """Where the run would go on with old values, it says so."""
 

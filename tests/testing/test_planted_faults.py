@@ -16,6 +16,7 @@ from d2s.core.op import OP_TABLE
 from d2s.jit import function
 from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.run_program import CallNode
+from d2s.operators import run_time
 from d2s.static import runtime
 from d2s.testing import ModesDiffer, assert_same_in_both_modes
 
@@ -151,7 +152,7 @@ def calls_made(is_meant: Callable[..., bool], times: int) -> Plant:
 
 
 def lost_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(d2s.Tensor, "set_value", lambda self, value: None)
+    monkeypatch.setattr(run_time, "write_data", lambda tensor, array: None)
 
 
 def lost_raise(monkeypatch: pytest.MonkeyPatch) -> None:
