@@ -101,14 +101,15 @@ def _check_root(tracer: Tracer, root: Value, shown: _Shown | None = None) -> Non
     version = _version_of(tracer, root)
     defined = tracer.definitions.get(root)
     name = root.name if defined is None or defined[0].op is None else f"the result of {defined[0].kind}"
-    array = ObjectVariable(tracer, tracer.array_of(root))
     view = () if shown is None else tuple(shown)
     if version is not None and tracer.in_scope(version):
-        tracer.python_call(
-            check_version_read, (ObjectVariable(tracer, version), array, view, name), effect=True)
+        # What it was is looked at only beside a view.
+        array = None if shown is None else ObjectVariable(tracer, tracer.array_of(root))
+        tracer.python_call(check_version_read, (ObjectVariable(tracer, version), array, view, name), effect=True)
     elif root in tracer.tensors or tracer.may_have_left(root):
         known = tracer.tensor_object(root)
         tensor = ObjectVariable(tracer, tracer.hook_point(root) if known is None else known)
+        array = ObjectVariable(tracer, tracer.array_of(root))
         tracer.python_call(check_shown, (tensor, array, view, name), effect=True)
 
 

@@ -61,7 +61,7 @@ class World:
 
     def writer(self, tensor=None):
         tensor = self.w if tensor is None else tensor
-        return self.untraced(lambda: tensor.add_(ones()))
+        return d2s.jit.not_to_static(lambda: tensor.add_(ones()))
 
 
 def seen(make, static):
@@ -93,7 +93,7 @@ def seen(make, static):
 
 @program
 def in_turns(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     bump = world.writer()
 
     @world.static
@@ -111,7 +111,7 @@ def in_turns(world):
 
 @program
 def in_first_turn(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.untraced
     def bump(i):
@@ -276,7 +276,7 @@ def list_made_inside(world):
 
 @program
 def view_from_outside(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     vw = w[0:2]
     bump = world.writer()
 
@@ -291,7 +291,7 @@ def view_from_outside(world):
 
 @program
 def view_made_inside(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     bump = world.writer()
 
     @world.static
@@ -305,7 +305,7 @@ def view_made_inside(world):
 
 @program
 def view_made_before_turns(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     bump = world.writer()
 
     @world.static
@@ -322,7 +322,7 @@ def view_made_before_turns(world):
 
 @program
 def detached_inside(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.untraced
     def bump():
@@ -340,7 +340,7 @@ def detached_inside(world):
 
 @program
 def made_inside(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.untraced
     def bump(t):
@@ -357,7 +357,7 @@ def made_inside(world):
 
 @program
 def made_before_turns(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.untraced
     def bump(t):
@@ -377,7 +377,7 @@ def made_before_turns(world):
 
 @program
 def made_before_branch(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.untraced
     def bump(t):
@@ -395,7 +395,7 @@ def made_before_branch(world):
 
 @program
 def made_and_kept(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     kept = []
 
     @world.untraced
@@ -418,7 +418,7 @@ def made_and_kept(world):
 
 @program
 def buffer_in_turns(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     class N(d2s.nn.Layer):
         def __init__(s):
@@ -594,7 +594,7 @@ def other_written_by_caller(world):
 
 @program
 def written_again(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     bump = world.writer()
 
     @world.static
@@ -609,7 +609,7 @@ def written_again(world):
 
 @program
 def written_and_read_again(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     bump = world.writer()
 
     @world.static
@@ -624,7 +624,7 @@ def written_and_read_again(world):
 
 @program
 def written_by_caller(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     bump = world.writer()
 
     @world.static
@@ -688,7 +688,7 @@ def by_place_written_by_caller(world):
 
 @program
 def written_in_branch_taken(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     bump = world.writer()
 
     @world.static
@@ -704,7 +704,7 @@ def written_in_branch_taken(world):
 
 @program
 def written_in_branch_not_taken(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     bump = world.writer()
 
     @world.static
@@ -720,7 +720,7 @@ def written_in_branch_not_taken(world):
 
 @program
 def view_of_what_was_read_again(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     bump = world.writer()
 
     @world.static
@@ -735,7 +735,7 @@ def view_of_what_was_read_again(world):
 
 @program
 def written_inside(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.untraced
     def bump():
@@ -753,7 +753,7 @@ def written_inside(world):
 
 @program
 def whole_step(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     bump = world.writer()
 
     @world.static
@@ -771,7 +771,7 @@ def whole_step(world):
 
 @program
 def whole_step_written_later(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     bump = world.writer()
 
     @world.static
@@ -827,7 +827,7 @@ def whole_step_chosen(world):
 
 @program
 def set_value(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.untraced
     def bump():
@@ -845,7 +845,7 @@ def set_value(world):
 
 @program
 def inside_then_caller(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.static
     def f(x, w):
@@ -861,7 +861,7 @@ def inside_then_caller(world):
 
 @program
 def inside_only(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.static
     def f(x, w):
@@ -873,7 +873,7 @@ def inside_only(world):
 
 @program
 def inside_branch_then_caller(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.static
     def f(x, w):
@@ -890,7 +890,7 @@ def inside_branch_then_caller(world):
 
 @program
 def branch_not_taken_then_caller(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.static
     def f(x, w):
@@ -907,7 +907,7 @@ def branch_not_taken_then_caller(world):
 
 @program
 def inside_branch_only(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.static
     def f(x, w):
@@ -920,7 +920,7 @@ def inside_branch_only(world):
 
 @program
 def hook_writes(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     def h(g):
         w.add_(ones())
@@ -1040,7 +1040,7 @@ def hook_writes_in_whole_step(world):
 
 @program
 def carried_and_written_by_caller(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.static
     def f(x, h):
@@ -1059,7 +1059,7 @@ def carried_and_written_by_caller(world):
 
 @program
 def carried_unread(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.static
     def f(x, h):
@@ -1078,7 +1078,7 @@ def carried_unread(world):
 
 @program
 def hook_writes_to_what_turns_carry(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     def hk(g):
         w.add_(ones())
@@ -1098,7 +1098,7 @@ def hook_writes_to_what_turns_carry(world):
 
 @program
 def result_of_branch(world):
-    x, _w, _v = world.x, world.w, world.v
+    x = world.x
 
     @world.static
     def f(x):
@@ -1119,7 +1119,7 @@ def result_of_branch(world):
 
 @program
 def result_of_other_branch(world):
-    x, _w, _v = world.x, world.w, world.v
+    x = world.x
 
     @world.static
     def f(x):
@@ -1156,7 +1156,7 @@ def read_by_place_behind_call(world):
 
 @program
 def average_of_weights(world):
-    x, _w, _v = world.x, world.w, world.v
+    x = world.x
     net = d2s.nn.Linear(2, 2)
     net.weight.set_value(d2s.to_tensor([[0.5, 0.25], [1.0, 2.0]]))
     ema = d2s.zeros([2, 2])
@@ -1176,7 +1176,7 @@ def average_of_weights(world):
 
 @program
 def training_in_turns_of_python(world):
-    x, _w, _v = world.x, world.w, world.v
+    x = world.x
     net = d2s.nn.Linear(2, 2)
     net.weight.set_value(d2s.to_tensor([[0.5, 0.25], [1.0, 2.0]]))
     opt = d2s.optimizer.SGD(0.1, parameters=net.parameters())
@@ -1199,7 +1199,7 @@ def training_in_turns_of_python(world):
 
 @program
 def training_in_turns(world):
-    x, _w, _v = world.x, world.w, world.v
+    x = world.x
     net = d2s.nn.Linear(2, 2)
     net.weight.set_value(d2s.to_tensor([[0.5, 0.25], [1.0, 2.0]]))
     opt = d2s.optimizer.SGD(0.1, parameters=net.parameters())
@@ -1222,7 +1222,7 @@ def training_in_turns(world):
 
 @program
 def logged(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     log = world.log
 
     @world.static
@@ -1238,7 +1238,7 @@ def logged(world):
 
 @program
 def logged_in_turns(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
     log = world.log
 
     @world.static
@@ -1436,7 +1436,7 @@ def logged_scalars(world):
 
 @program
 def whole_step_and_number(world):
-    x, _w, _v = world.x, world.w, world.v
+    x = world.x
     net = d2s.nn.Linear(2, 2)
     net.weight.set_value(d2s.to_tensor([[0.5, 0.25], [1.0, 2.0]]))
     opt = d2s.optimizer.Adam(0.1, parameters=net.parameters())
@@ -1454,7 +1454,7 @@ def whole_step_and_number(world):
 
 @program
 def made_inside_and_returned(world):
-    x, w, _v = world.x, world.w, world.v
+    x, w = world.x, world.w
 
     @world.untraced
     def bump(t):
