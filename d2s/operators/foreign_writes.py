@@ -23,7 +23,7 @@ _SAME = frozenset(("check_bound", "constant", "stop_gradient"))
 _CHOSEN = ("cond", "while")
 
 
-def check_unwritten(tracer: Tracer, variable: Variable, itself: bool = True) -> None:
+def check_current(tracer: Tracer, variable: Variable, itself: bool = True) -> None:
     """Have the run check that the values of `variable` have not been written over.
 
     Not `itself`: only that those have not with which it shares them.
@@ -130,4 +130,4 @@ def _version_of(tracer: Tracer, root: Value) -> Value | None:
     return found
 
 
-__all__ = ["check_unwritten"]
+__all__ = ["check_current"]

@@ -13,7 +13,7 @@ from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.equality import holds_itself, is_plain
-from d2s.operators.foreign_writes import check_unwritten
+from d2s.operators.foreign_writes import check_current
 from d2s.operators.guards import (
     Guard,
     GuardSet,
@@ -317,7 +317,7 @@ class OutsideReader(PathRecorder):
         if self.epoch:
             tensor = self.tensors.get(variable.value)
             if tensor is None or self.canonical[id(tensor)][1] is not variable:
-                self._check_unwritten(variable)
+                self._check_current(variable)
             elif self._read_at.get(id(tensor), 0) < self.epoch:
                 self._read_again(variable, tensor)
         return super().bound(variable)
@@ -328,7 +328,7 @@ class OutsideReader(PathRecorder):
             f"has a Tensor: {value.name}", lambda: self.tensor_object(value) is None,
         ):
             # Once there is a Tensor, that shows what is written to it.
-            self._check_unwritten(variable, False)
+            self._check_current(variable, False)
         return super().bound(variable)
 
     def emit(
@@ -340,13 +340,13 @@ class OutsideReader(PathRecorder):
             self._made_at.update(dict.fromkeys(found.outputs, self.epoch))
         return found
 
-    def _check_unwritten(self, variable: Variable, itself: bool = True) -> None:
+    def _check_current(self, variable: Variable, itself: bool = True) -> None:
         """Behind calls that may have written to any tensor: have the run check that they have not written to this."""
         value = variable.value
         if self._made_at.get(value, 0) < self.epoch and (value, self.epoch) not in self._checked:
             if itself:
                 self._checked.add((value, self.epoch))
-            check_unwritten(self, variable, itself)  # type: ignore[arg-type]
+            check_current(self, variable, itself)  # type: ignore[arg-type]
 
     def tensor_object(self, value: Value) -> Value | None:
         """The Tensor object of a value, if the run has made it already at this place."""
