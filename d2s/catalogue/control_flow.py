@@ -332,13 +332,17 @@ KINDS = (
     syntax(
         "U30",
         "What a hook may have changed during backward",
-        cause="A hook runs when `backward()` is called inside of a static function, in the middle of the Program. A "
-        "dict, set or object that its code may change is not known after that.",
-        fix="Use it before `backward()`, let the hook write to a list, or call `backward()` outside.",
+        cause="A hook runs when `backward()` is called inside of a static function, in the middle of the Program. What "
+        "it puts into a bytearray, or into a container of a class of your own, is not known after that.",
+        fix="Use it before `backward()`, let the hook write to a list, dict, set or attribute, or call `backward()` "
+        "outside.",
         example="""
+            class Seen(dict):
+                pass
+
             @paddle.jit.to_static
             def f(x):
-                seen = {}
+                seen = Seen()
                 x.register_hook(lambda g: seen.update(g=g))
                 (x * x).sum().backward()
                 return seen["g"]
@@ -348,10 +352,10 @@ KINDS = (
         fixed="""
             @paddle.jit.to_static
             def f(x):
-                seen = []
-                x.register_hook(lambda g: seen.append(g))
+                seen = {}
+                x.register_hook(lambda g: seen.update(g=g))
                 (x * x).sum().backward()
-                return seen[0]
+                return seen["g"]
 
             f(paddle.to_tensor([1.0], stop_gradient=False))
         """,

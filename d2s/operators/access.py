@@ -291,7 +291,7 @@ def has_attr(tracer: Tracer, value: Any, name: str) -> Any:
         return True
     if source is None:
         return hasattr(value, name)
-    if id(value) in tracer.dirty:
+    if tracer.is_later(value, "attr", name):
         return tracer.python_call(hasattr, (value, name), kind=bool, effect=True)
     if special(tracer, value, "__getattr__") is not None or special(tracer, value, "__getattribute__") is not None:
         try:

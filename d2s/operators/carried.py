@@ -83,6 +83,8 @@ class EitherForm:
 ValueOf = Callable[[Variable], Value]
 Form = TensorForm | ObjectForm | SameForm | BuiltForm | OpenForm | EitherForm
 
+ANYTHING = ObjectForm(None, may_be_tensor=True)
+
 
 def form_of(
     tracer: Tracer, thing: Any, value_of: ValueOf, inside: tuple[Any, ...] = (), instances: bool = True

@@ -10,7 +10,7 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators import carried, open_elements
-from d2s.operators.carried import EitherForm, Form, ObjectForm, TensorForm
+from d2s.operators.carried import ANYTHING, EitherForm, Form, ObjectForm, TensorForm
 from d2s.operators.guards import Guard
 from d2s.operators.open_items import Elements, new_list
 from d2s.operators.tracer import Tracer
@@ -29,6 +29,12 @@ def note_method(tracer: Tracer, owner: Any, name: str, args: tuple[Any, ...]) ->
         note_put(tracer, owner, args[place])
 
 
+def note_anything(tracer: Tracer, owner: list[Any]) -> None:
+    """Take note that anything may have been put into an older list."""
+    tracer.changed(owner)
+    tracer.put_in[id(owner)] = Elements(ANYTHING)
+
+
 def note_put(tracer: Tracer, owner: list[Any], value: Any) -> None:
     """Take note that something is put into an older list."""
     elements = tracer.put_in.setdefault(id(owner), Elements())
@@ -40,9 +46,14 @@ def of_run(tracer: Tracer, thing: Any) -> list[Any] | None:
     """A copy of a changed older list as a list of the run; None for other things, and where its elements vary."""
     source = tracer.source_of(thing) if type(thing) is list and tracer.is_unknown(thing) else None
     elements = tracer.put_in.get(id(thing))
-    if source is None or elements is None or tracer.may_have_changed:
+    if source is None or elements is None:
         return None
     form: Form | None = elements.form
+    if form == ANYTHING:
+        made = tracer.python_call(list, (thing,), kind=list, effect=True)
+        return new_list(tracer, made.value, Elements(form, is_older=True))
+    if tracer.may_have_changed:
+        return None
     for part in thing:
         found = _form_of(part)
         if found is None:

@@ -8,12 +8,13 @@ import operator
 import weakref
 from collections import deque
 from collections.abc import Iterable
-from types import CellType, FunctionType
+from types import FunctionType
 from typing import Any, NoReturn
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.guards import Guard, is_layer, lookup
+from d2s.operators.heap import CONTAINERS
 from d2s.operators.open_items import Elements, is_open, refuse
 from d2s.operators.outside import OutsideReader
 from d2s.operators.policy import is_of_user
@@ -193,8 +194,8 @@ class ContainerReader(OutsideReader):
         if place[1] == "item" and type(thing) in (list, dict):
             self._note_key(thing, key_at(place))
 
-    def held(self) -> list[CellType]:
-        """The variables that hold what is at places of older objects."""
+    def held(self) -> list[Any]:
+        """What a branch or turn may change, beside what its code names: variables for places of older objects."""
         return [entry[0].cell for entry in self.pending.values() if isinstance(entry[0], Held)]
 
     def note_deleted(self, place: Any, mark: Any, thing: Any) -> None:
@@ -212,7 +213,10 @@ class ContainerReader(OutsideReader):
         ):
             self._stored_at[place] = self.epoch
             value = content_at(found)
-            expected = value if isinstance(value, TensorBase | ObjectVariable) else Expected(value)
+            # What this call has made is what the run has made in its place.
+            is_of_run = isinstance(value, TensorBase | ObjectVariable) or (
+                not self.is_outer(value) and (self.is_made(value) or isinstance(value, CONTAINERS)))
+            expected = value if is_of_run else Expected(value)
             self.effect(check_unchanged, again[0], again[1:], expected, f"what was stored at {place[2]!r}")
         return None if found is None else (content_at(found), found[1])
 

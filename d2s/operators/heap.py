@@ -5,14 +5,24 @@ Only objects made inside the trace are here: stores to older ones are effects an
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
-from types import CellType, FunctionType, MemberDescriptorType, MethodType, SimpleNamespace
+from types import (
+    BuiltinMethodType,
+    CellType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any
 
 import numpy as np
 
 from d2s.operators.choices import may_be
+from d2s.operators.converted import nested_in
 from d2s.operators.iterators import progress_of
 from d2s.operators.open_items import OpenItems
 from d2s.operators.recorder import ArraysOfTheRun
@@ -169,9 +179,9 @@ class Heap:
             seen.add(id(thing))
             keep.append(thing)
             if isinstance(thing, FunctionType):
-                closure = thing.__closure__ or ()
-                self.names.update(zip(map(id, closure), thing.__code__.co_freevars, strict=True))
-                stack.extend(closure)
+                closure = _own_cells(thing)
+                self.names.update((id(cell), name) for name, cell in closure)
+                stack.extend(cell for _, cell in closure)
                 stack.extend(thing.__defaults__ or ())
                 stack.extend((thing.__kwdefaults__ or {}).values())
                 if not is_outer(thing):
@@ -180,6 +190,10 @@ class Heap:
                 stack.extend((thing.__self__, thing.__func__))
             elif isinstance(thing, tuple | frozenset):
                 stack.extend(thing)
+            elif isinstance(thing, functools.partial):
+                stack.extend((thing.func, thing.args, *thing.keywords.values()))
+            elif isinstance(thing, BuiltinMethodType) and not isinstance(thing.__self__, ModuleType | type | None):
+                stack.append(thing.__self__)
             elif isinstance(thing, OpenItems):
                 stack.extend(thing.elements.tensors())
             elif isinstance(thing, CellType) and is_outer(thing):
@@ -243,6 +257,14 @@ class Heap:
     def holds(self, thing: Any) -> bool:
         """True if `thing` existed when the snapshot was taken."""
         return id(thing) in self.nodes
+
+
+def _own_cells(function: FunctionType) -> list[tuple[str, CellType]]:
+    """The variables around a function, by name, but for those of functions around the traced ones: they are older."""
+    mark = nested_in(function)
+    outside = () if mark is None else mark[0].__closure__ or ()
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return [(name, cell) for name, cell in cells if not any(cell is other for other in outside)]
 
 
 def is_user_object(thing: Any) -> bool:

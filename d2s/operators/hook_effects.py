@@ -1,35 +1,34 @@
 """What hooks may do to what the traced function has made, when `backward` runs inside of it.
 
 A hook is run as the user wrote it, in the middle of the Program; the lines after `backward` have to see what it did.
-Variables that it assigns and lists are read from the run then.  Dicts, sets and objects that its code may change cannot
-be followed: a line that reads one afterwards is refused.  That it has not written to tensors is checked in the run.
+Variables and attributes that it assigns are read from the run then, and containers that it may change become such of
+the run.  Where a container cannot be one, a line that reads it afterwards is refused.  That hooks have not written to
+tensors is checked in the run.
 """
 
 from __future__ import annotations
 
 import builtins
-import dis
 from collections.abc import Iterable, Iterator
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+from d2s.core.hooks import HookList
+from d2s.errors import ExecutionError, UnsupportedSyntaxError
 from d2s.operators import policy
+from d2s.operators.changed_lists import note_anything
 from d2s.operators.converted import nested_in
 from d2s.operators.guards import is_empty, lookup
-from d2s.operators.heap import Fields, Heap
+from d2s.operators.heap import CONTAINERS, Heap, fields_of, write
+from d2s.operators.hook_code import Changes, parts_in
 from d2s.operators.open_elements import forget_elements, open_up
+from d2s.operators.open_items import OPENED
+from d2s.operators.outcomes import CannotMerge
 from d2s.static.runtime import check_states, content_of_cell, states_of
 from d2s.static.variable import ObjectVariable, Variable
 
 if TYPE_CHECKING:
     from d2s.operators.tracer import Tracer
-
-_CHANGE = frozenset({
-    "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "clear", "sort",
-    "reverse", "update", "setdefault", "add", "discard", "rotate", "setattr", "delattr", "set_value", "copy_",
-})
-_STORES = frozenset({"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR", "STORE_SLICE"})
-
 
 class Watch:
     """What hooks may do while `backward` runs; made before it.
@@ -37,51 +36,169 @@ class Watch:
     Parameters
     ----------
     tracer : Tracer
-    hooks : list of callables
-        Those that the traced code has registered.
     """
 
-    def __init__(self, tracer: Tracer, hooks: list[Any]) -> None:
+    def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
-        outside = set(map(id, _cells_outside(hooks)))
-
-        def is_outer(thing: Any) -> bool:
-            return id(thing) in outside or tracer.is_outer(thing)
-
-        self.cells = [cell for cell in _assigned_cells(hooks) if not is_outer(cell)]
-        changes = any(map(_may_change, hooks))
-        self.nodes = list(Heap(hooks, is_outer).nodes.values()) if changes else []
-        self.tensors = tuple(node for node in self.nodes if isinstance(node, Variable))
+        self.changes = Changes([*tracer.hooks.values(), *_hooks_from_outside(tracer)], tracer)
+        self.tensors = self._tensors()
         self.before = tracer.python_call(states_of, self.tensors, effect=True) if self.tensors else None
+
+    def _tensors(self) -> tuple[Variable, ...]:
+        """Those that the hooks may write to."""
+        found = [thing for thing in self.changes.things.values() if isinstance(thing, Variable)]
+        if not found or not self.changes.writes:
+            return ()
+        return tuple(node for node in Heap(found, self.changes.is_older).nodes.values() if isinstance(node, Variable))
 
     def finish(self) -> None:
         """Let the trace see what they may have done."""
         tracer = self.tracer
         if self.before is not None:
             tracer.python_call(check_states, (self.before, *self.tensors), effect=True)
-        for cell in self.cells:
-            _read_cell(tracer, cell)
-        for node in self.nodes:
-            if type(node) is list:
-                open_up(tracer, node)
-                forget_elements(node)
-            elif not isinstance(node, CellType | FunctionType | Variable):
-                thing = node.owner if isinstance(node, Fields) else node
-                tracer.touched[id(thing)] = thing
+        for cell, name in self.changes.cells:
+            if self.changes.is_older(cell):
+                self._is_later((id(cell), "cell", name), cell)
+            else:
+                before = None if is_empty(cell) else cell.cell_contents
+                held = ObjectVariable(tracer, tracer.lowering.cell(cell))
+                cell.cell_contents = self._as_it_was(before, name, content_of_cell, held)
+        for namespace, name in self.changes.names:
+            self._is_later((id(namespace), "item", name), namespace)
+        if self.changes.containers:
+            self._open_containers()
+        # Read all, then write: an object whose attributes are another is filled anew when it is next used.
+        found = [entry for thing in self.changes.things.values() for entry in self._fields_set(thing)]
+        for thing, name, value in found:
+            write(thing, name, value)
 
+    def _is_later(self, place: tuple[int, str, str], thing: Any) -> None:
+        """Take note that only the run knows what an older object has at a place."""
+        self.tracer.pending.pop(place, None)
+        self.tracer.dirty[place] = thing
 
-def _read_cell(tracer: Tracer, cell: CellType) -> None:
-    try:
-        before = cell.cell_contents
-    except ValueError:
-        before = None
-    kind = before.value.kind if isinstance(before, ObjectVariable) else type(before)
-    held = ObjectVariable(tracer, tracer.lowering.cell(cell))
-    found = tracer.python_call(
-        content_of_cell, (held,), kind=kind if kind in (int, float, bool, str) else None, effect=True)
-    if found.value.kind is None:
+    # --- containers ----------------------------------------------------------------------------------------------
+
+    def _open_containers(self) -> None:
+        made = {key: thing for key, thing in self.changes.things.items()
+                if isinstance(thing, CONTAINERS) and not self.changes.is_older(thing)}
+        for thing in _innermost_first(made):
+            self._open(thing)
+        for thing in {id(thing): thing for thing in self.changes.changed}.values():
+            if self.changes.is_older(thing) and not hasattr(type(thing), "are_attributes"):
+                if type(thing) is list:
+                    note_anything(self.tracer, thing)
+                else:
+                    self.tracer.changed(thing)
+                self.tracer.given_tensors[id(thing)] = thing
+
+    def _open(self, thing: Any) -> None:
+        """Let a container be one of the run, into which others may have put anything."""
+        tracer = self.tracer
+        if type(thing) in OPENED:
+            try:
+                open_up(tracer, thing)
+            except (UnsupportedSyntaxError, CannotMerge):
+                # It is refused where it is read.
+                pass
+            else:
+                forget_elements(thing)
+                return
+        tracer.touched[id(thing)] = thing
+
+    # --- attributes ----------------------------------------------------------------------------------------------
+
+    def _fields_set(self, thing: Any) -> Iterator[tuple[Any, str, Any]]:
+        """The attributes of an object that hooks may have set, read in the run."""
+        if type(thing) in CONTAINERS or isinstance(thing, Variable):
+            return
+        names = self.changes.set_on(thing)
+        if self.changes.is_older(thing):
+            for name in names:
+                self._is_later((id(thing), "attr", name), thing)
+            return
+        held = fields_of(thing)
+        for name in names:
+            if name in held or self._is_set(thing, name):
+                yield thing, name, self._as_it_was(held.get(name), name, getattr, thing, name)
+
+    def _is_set(self, thing: Any, name: str) -> bool:
+        """True on paths on which a hook has given an object an attribute that it had not."""
+        if isinstance(lookup(type(thing), name), property):
+            return False
+        return self.tracer.decide(self.tracer.python_call(_has_own, (thing, name), kind=bool, effect=True))
+
+    # --- values ----------------------------------------------------------------------------------------------------
+
+    def _as_it_was(self, before: Any, name: str, reader: Any, *place: Any) -> ObjectVariable:
+        """What hooks have left in the place of `before`; if that is a number or text, each path knows what it is."""
+        tracer = self.tracer
+        kind: Any = before.value.kind if isinstance(before, ObjectVariable) else type(before)
+        put = self.changes.kinds.get(name, set()) if self.changes.fields is not None else {None}
+        if kind in _PLAIN and put == {kind}:
+            return tracer.python_call(reader, place, kind=kind, effect=True)
+        found = tracer.python_call(reader, place, effect=True)
+        may_be = _PLAIN.get(kind, ())
+        if put <= set(may_be):
+            may_be = tuple(other for other in may_be if other in put or other is kind)
+        for other in may_be:
+            if (put <= set(may_be) and other is may_be[-1]) or tracer.decide(
+                    tracer.python_call(_is_of, (found, other), kind=bool)):
+                return tracer.python_call(_itself, (found,), kind=other)
+        if may_be and self.changes.computes_numbers:
+            # It is likelier that this path is never taken than that the lines after it can be traced so.
+            raise ExecutionError(
+                f"{name} was of the type {kind.__name__} before backward(), and a hook has put something in its place "
+                "that is no number", advice="Begin with None.", kind="X08")
         tracer.elements.add(found.value)
-    cell.cell_contents = found
+        return found
+
+
+# What a number or text may become, the likeliest first.
+_PLAIN: dict[Any, tuple[type, ...]] = {
+    int: (int, float), float: (float, int), bool: (bool, int, float), str: (str,),
+}
+
+
+def _is_of(thing: Any, kind: type) -> bool:
+    return type(thing) is kind
+
+
+def _itself(thing: Any) -> Any:
+    return thing
+
+
+def _has_own(thing: Any, name: str) -> bool:
+    return name in fields_of(thing)
+
+
+def _hooks_from_outside(tracer: Tracer) -> Iterator[Any]:
+    """Hooks that tensors from outside have now: others that they may have in later calls are checked for in the run."""
+    for tensor, _ in tracer.captured.values():
+        node: Any = tensor._leaf if tensor._node is None else tensor._node
+        if node is None:
+            continue
+        lists = (node.hooks, node.reduce_hooks) if node is tensor._leaf else (node.hooks or {}).values()
+        for hooks in lists:
+            if isinstance(hooks, HookList):
+                yield from hooks.hooks.values()
+
+
+def _innermost_first(things: dict[int, Any]) -> list[Any]:
+    """The same containers, each behind those that it holds."""
+    found: dict[int, Any] = {}
+
+    def visit(thing: Any, inside: tuple[int, ...]) -> None:
+        if id(thing) in found or id(thing) in inside:
+            return
+        for part in parts_in(thing):
+            if id(part) in things:
+                visit(part, (*inside, id(thing)))
+        found[id(thing)] = thing
+
+    for thing in things.values():
+        visit(thing, ())
+    return list(found.values())
 
 
 def _functions(hook: Any) -> Iterator[tuple[FunctionType, CodeType]]:
@@ -95,65 +212,8 @@ def _functions(hook: Any) -> Iterator[tuple[FunctionType, CodeType]]:
         yield hook, hook.__code__ if mark is None else mark[1].code
 
 
-def _cells_outside(hooks: list[Any]) -> Iterator[CellType]:
-    """The variables of functions around the traced ones: what they hold is older than the call."""
-    seen: set[int] = set()
-    stack = [function for hook in hooks for function, _ in _functions(hook)]
-    while stack:
-        function = stack.pop()
-        if id(function) in seen:
-            continue
-        seen.add(id(function))
-        mark = nested_in(function)
-        yield from (mark[0] if mark is not None else function).__closure__ or ()
-        for cell in function.__closure__ or ():
-            held = None if is_empty(cell) else cell.cell_contents
-            if isinstance(held, FunctionType):
-                stack.append(held)
-
-
-def _assigned_cells(hooks: list[Any]) -> Iterator[CellType]:
-    """The variables around a hook that it assigns."""
-    found: dict[int, CellType] = {}
-    for hook in hooks:
-        for function, code in _functions(hook):
-            cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-            for name in _assigned(code):
-                if name in cells:
-                    found[id(cells[name])] = cells[name]
-    yield from found.values()
-
-
-def _assigned(code: CodeType) -> Iterator[str]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in code.co_freevars:
-            yield instruction.argval
-    for inner in _inner(code):
-        yield from (name for name in _assigned(inner) if name in code.co_freevars)
-
-
 def _inner(code: CodeType) -> Iterator[CodeType]:
     return (constant for constant in code.co_consts if isinstance(constant, CodeType))
-
-
-def _may_change(hook: Any) -> bool:
-    """True unless the code of a hook shows that it changes nothing that it has not made."""
-    found = list(_functions(hook))
-    return not found or any(_code_may_change(code, function.__globals__, 0) for function, code in found)
-
-
-def _code_may_change(code: CodeType, namespace: dict[str, Any], depth: int) -> bool:
-    if any(name in _CHANGE or (name.endswith("_") and not name.endswith("__")) for name in code.co_names):
-        return True
-    if any(instruction.opname in _STORES for instruction in dis.get_instructions(code)):
-        return True
-    for name in code.co_names:
-        called = namespace.get(name)
-        if not isinstance(called, FunctionType) or not policy.is_convertible(called):
-            continue
-        if depth > 4 or _code_may_change(called.__code__, called.__globals__, depth + 1):
-            return True
-    return any(_code_may_change(inner, namespace, depth) for inner in _inner(code))
 
 
 def exceptions_named_in(hooks: Iterable[Any]) -> list[type[BaseException]]:

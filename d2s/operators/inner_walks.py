@@ -85,7 +85,7 @@ def _gradient(tracer: Tracer, part: ObjectVariable, symbol: Variable, options: d
 def _watched(tracer: Tracer) -> Iterator[None]:
     """Around a walk that is emitted: it runs hooks, which may do anything."""
     tracer.lowering.refresh()
-    watch = Watch(tracer, list(tracer.hooks.values()))
+    watch = Watch(tracer)
     yield
     watch.finish()
     written = tracer.writes_outside

@@ -72,9 +72,15 @@ def known_key(key: Any) -> Form:
 
 def forget_elements(thing: Any) -> None:
     """Take note that others may have put anything into a container of the run."""
-    elements, anything = elements_of(thing), ObjectForm(None, may_be_tensor=True)
-    if elements.form != anything:
-        elements.form = anything
+    elements = elements_of(thing)
+    _let_be(elements, carried.ANYTHING)
+    if elements.keys is not None:
+        _let_be(elements.keys, ObjectForm(None))
+
+
+def _let_be(elements: Elements, form: Form) -> None:
+    if elements.form != form:
+        elements.form = form
 
 
 def _form_of(tracer: Tracer, part: Any) -> Form:

@@ -118,6 +118,10 @@ class Tracer(TensorsOfObjects):
         self.note_hook(hook)
         return super().registration(variable, hook)
 
+    def held(self) -> list[Any]:
+        # A `backward` in a branch or turn runs the hooks that are there.
+        return [*super().held(), *self.hooks.values()]
+
     def note_hook(self, *hooks: Any) -> None:
         """Note that the traced code has registered hooks."""
         self.hooks.update((id(hook), hook) for hook in hooks)
@@ -150,8 +154,8 @@ class Tracer(TensorsOfObjects):
         if id(thing) in self.touched:
             raise UnsupportedSyntaxError(
                 f"a {type(thing).__name__} that a hook may have changed during backward() is used after it in the "
-                "same call", user_location(), "Use it before, let the hook write to a list, or call backward() "
-                "outside of the static function.",
+                "same call", user_location(), "Use it before, let the hook write to a list, dict or set, or call "
+                "backward() outside of the static function.",
                 kind="U30",
             )
 
