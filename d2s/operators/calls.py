@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from d2s.core.hooks import RemovableHandle
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.errors import UnsupportedSyntaxError, user_location
@@ -46,6 +47,7 @@ from d2s.operators.guards import function_guards, global_names, is_empty, is_lay
 from d2s.operators.purity import EFFECTS_IN_BUILTINS
 from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer, current_tracer
+from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable
 
 
@@ -55,6 +57,9 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     if tracer is None or isinstance(func, Op):
         return func(*args, **kwargs)
     if isinstance(func, ObjectVariable):
+        handle = _handle_removed_by(tracer, func)
+        if handle is not None and not args and not kwargs:
+            return tracer.python_call(RemovableHandle.remove, (handle,), kind=bool, effect=True)
         # It may be the `remove` of any handle.
         tracer.layer_hooks.doubt()
         result = func(*args, **kwargs)
@@ -94,6 +99,17 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(method, FunctionType):
         return call(MethodType(method, func), *args, **kwargs)
     return libraries.call_unknown(tracer, func, args, kwargs)
+
+
+def _handle_removed_by(tracer: Tracer, func: ObjectVariable) -> ObjectVariable | None:
+    """The handle of a gradient hook of which `func` is the method `remove`; that raises nothing."""
+    definition = tracer.definitions.get(func.value)
+    if definition is None or definition[0].kind != "python":
+        return None
+    function, args, _ = definition[0].attrs["call"]
+    is_remove = function is getattr and len(args) == 2 and args[1] == "remove"
+    is_known = is_remove and isinstance(args[0], Value) and args[0].kind is RemovableHandle
+    return ObjectVariable(tracer, args[0]) if is_known else None
 
 
 def _is_hashable(func: Any) -> bool:

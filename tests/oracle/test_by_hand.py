@@ -17,6 +17,7 @@ from .by_hand import (
     changes,
     graphs,
     handed_on,
+    late,
     layers,
     mixed,
     models,
@@ -35,8 +36,8 @@ from .by_hand.log import Log
 from .peers import INSTALL, peer_named
 
 MODULES = (
-    branches, changes, graphs, handed_on, layers, mixed, models, orders, outputs, places, reached, repeated, turns,
-    walks, ways, writes)
+    branches, changes, graphs, handed_on, late, layers, mixed, models, orders, outputs, places, reached, repeated,
+    turns, walks, ways, writes)
 PROGRAMS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": function
     for module in MODULES for name, function in vars(module).items()
@@ -80,6 +81,12 @@ DIFFERENT = {
         "changes.handle_before_write": "E05c X01: a handle removes a hook of the version after the write",
         "changes.write_after_use_saved": OF_CHECKS,
         "handed_on.scaled_update": OF_USED_UP,
+        "late.grad_of_outputs_and_intermediate": OF_LEAVES,
+        "late.kept_grads": "B13b: .grad is what a hook was given",
+        "late.pylayer_hooks_inside": OF_LAYERS,
+        "late.pylayer_in_loop": OF_LAYERS,
+        "late.retain_in_loop_turn": "K01 K02b: retain_grads() keeps the gradient before the hooks that come after it",
+        "late.view_write_base": OF_VIEWS,
         "orders.third_order_loop_branch": "a hook is called with zeros where no gradient comes",
         "orders.leaf_hook_create_graph": OF_LEAVES,
         "orders.grad_inputs_mixed": OF_LEAVES,
