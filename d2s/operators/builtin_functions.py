@@ -99,7 +99,8 @@ def _range(tracer: Tracer, *args: Any) -> Any:
         return range(*args)
     numbers = [ObjectVariable(tracer, tracer.truth_of(arg)) if isinstance(arg, Variable) else arg for arg in args]
     if any(isinstance(number, ObjectVariable) and number.value.kind is float for number in numbers):
-        raise TypeError("'float' object cannot be interpreted as an integer")
+        # In the words of Python.
+        operator.index(0.0)  # type: ignore[arg-type]
     tracer.needed_by_python(*numbers)
     if len(numbers) == 1:
         return SymbolicRange(0, numbers[0], 1)
