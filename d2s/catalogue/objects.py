@@ -501,6 +501,33 @@ KINDS = (
         """,
     ),
     syntax(
+        "U39",
+        "A Layer or parameter made in a loop",
+        cause="A Layer of your own, a parameter or a buffer is made in a static function, in code that is traced once "
+        "for many turns, or several times for one. Each turn would need its own.",
+        fix="Make it outside. In a function that makes one anew in each call, make it before the loop or condition.",
+        example="""
+            @paddle.jit.to_static
+            def f(x):
+                while x.sum() < 10:
+                    x = x + paddle.nn.Linear(1, 1)(x) ** 2 + 1
+                return x
+
+            f(paddle.ones([1, 1]))
+        """,
+        fixed="""
+            net = paddle.nn.Linear(1, 1)
+
+            @paddle.jit.to_static
+            def f(x):
+                while x.sum() < 10:
+                    x = x + net(x) ** 2 + 1
+                return x
+
+            f(paddle.ones([1, 1]))
+        """,
+    ),
+    syntax(
         "U38",
         "A Layer from outside that is written as a whole",
         cause="`set_state_dict()`, `to(dtype=...)` and the like write to all tensors of a Layer at once, which are "

@@ -126,6 +126,9 @@ class Tensor(TensorValues, TensorMethods, TensorBase, metaclass=WatchedClass):
         Tensor.__init__(other, self.data.copy(), self._stop_gradient)
         other.__dict__.update(self.__dict__)
         memo[id(self)] = other
+        note = getattr(state.current, "note_copy", None)
+        if note is not None:
+            note(self, other)
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:

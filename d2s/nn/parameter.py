@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from d2s.core.arrays import as_array
+from d2s.core.interpreter import TensorBase, current_interpreter
 from d2s.core.spec import DType, as_dtype, is_floating
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import write_data
@@ -15,6 +18,14 @@ from d2s.nn.structure import STRUCTURE, unique_name
 if TYPE_CHECKING:
     from d2s.nn.initializer import Initializer
     from d2s.regularizer import WeightDecayRegularizer
+
+
+def note_new_state() -> bool:
+    """Say, in traced code, that something is made that belongs to this call; True if it is traced."""
+    note = getattr(current_interpreter(), "serve_one_call", None)
+    if note is not None:
+        note()
+    return note is not None
 
 
 class Parameter(Tensor):
@@ -53,14 +64,19 @@ class Parameter(Tensor):
     tells_changes = True
 
     def __init__(self, data: Any, dtype: Any = None, trainable: bool = True, name: str | None = None) -> None:
-        array = as_array(data, dtype)
+        traced: Any = data if isinstance(data, TensorBase) and not isinstance(data, Tensor) else None
+        array = as_array(data, dtype) if traced is None else np.zeros(traced.spec.shape, as_dtype(dtype or data.dtype))
         if not is_floating(array.dtype):
             raise DTypeError(
                 f"a parameter must be floating point or complex, got {array.dtype.name}",
                 advice="Register constants and counters with register_buffer.",
             )
+        note_new_state()
         super().__init__(array, not trainable)
         self.name = name or unique_name("parameter")
+        if traced is not None:
+            # It gets its values in the run.
+            self.set_value(traced.detach())
 
     @property
     def trainable(self) -> bool:
@@ -144,7 +160,15 @@ def make_parameter(
     name: str,
 ) -> Parameter:
     """A new parameter; what `attr` says goes before `initializer` and `name`."""
-    values = (attr.initializer or initializer).sample(shape, dtype)
+    initializer = attr.initializer or initializer
+    stage = getattr(current_interpreter(), "new_parameter", None)
+    if stage is not None:
+        found: Parameter = stage(initializer, shape, dtype, lambda values: _parameter(values, attr, name))
+        return found
+    return _parameter(initializer.sample(shape, dtype), attr, name)
+
+
+def _parameter(values: Any, attr: ParamAttr, name: str) -> Parameter:
     parameter = Parameter(values, trainable=attr.trainable, name=attr.name or name)
     if attr.learning_rate != 1.0:
         parameter.learning_rate = attr.learning_rate

@@ -10,7 +10,7 @@ from d2s.eager.tensor import Tensor
 from d2s.errors import DTypeError, KeyNameError, MemberError
 from d2s.nn.initializer import Initializer
 from d2s.nn.new_parameter import parameter_by
-from d2s.nn.parameter import ParamAttr, Parameter
+from d2s.nn.parameter import ParamAttr, Parameter, note_new_state
 from d2s.nn.structure import STRUCTURE, Members, Names
 
 if TYPE_CHECKING:
@@ -197,7 +197,8 @@ class LayerRegistry:
             True puts it into `state_dict()`.
         """
         self._check_name(name, "_buffers")
-        if tensor is not None and not isinstance(tensor, Tensor):
+        is_traced = note_new_state()
+        if tensor is not None and not isinstance(tensor, TensorBase if is_traced else Tensor):
             raise DTypeError(f"buffer {name!r} must be a Tensor or None, got {type(tensor).__name__}")
         self._register("_buffers", name, tensor)
         if persistable:

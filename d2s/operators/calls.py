@@ -36,6 +36,7 @@ from d2s.operators import (
     libraries,
     making,
     native,
+    new_state,
     older_arrays,
     open_functions,
     policy,
@@ -260,18 +261,23 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
     """A method of a class of d2s: Layers are looked into, other objects act when the Program runs."""
     owner: Any = func.__self__
     if is_layer(owner):
-        if _changes_all(func, args, kwargs) and tracer.is_outer(owner) and not tracer.is_made(owner):
+        if _changes_all(func, args, kwargs) and tracer.is_outer(owner) and not tracer.layer_hooks.is_new(owner):
             raise UnsupportedSyntaxError(
                 f"{func.__name__}() of a Layer from outside cannot become a graph", user_location(),
                 "Call it outside of the static function; single tensors can be written by set_value().", kind="U38")
         function = cast("FunctionType", func.__func__)
+        if func.__name__ == "register_buffer" and tracer.is_outer(owner):
+            return new_state.register_buffer(tracer, owner, func, args, kwargs)
         if layer_guards.may_call_users_code(owner, function):
             return _call_converted(tracer, function, (owner, *args), kwargs)
         # Others than `forward` may look at anything in the tree.
         is_forward = func.__name__ == "forward"
-        for layer in [owner] if is_forward else owner.sublayers(include_self=True):
-            tracer.remember(layer, Constant(layer))
-            tracer.guard_layer(layer, True)
+        # What is just being made has no structure yet.
+        is_whole = "_sub_layers" in owner.__dict__
+        for layer in [owner] if is_forward else owner.sublayers(include_self=True) if is_whole else []:
+            if not tracer.layer_hooks.is_new(layer):
+                tracer.remember(layer, Constant(layer))
+                tracer.guard_layer(layer, True)
         if is_forward:
             args, kwargs = libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs)
             with layer_settings.as_stored(tracer, owner):
@@ -284,6 +290,10 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
         result = libraries.run_later(tracer, func, args, kwargs)
         tracer.tensors_may_change()
         return result
+    elif policy.has_state(type(owner)) and not isinstance(owner, type):
+        raise UnsupportedSyntaxError(
+            f"a {type(owner).__name__} that is made inside of a static function, of a class of its own, cannot become "
+            "a graph", user_location(), "Make it outside, and call its methods inside.", kind="U32")
     return older_arrays.given(tracer, func, libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs))
 
 

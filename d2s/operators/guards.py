@@ -386,6 +386,8 @@ class Change:
                 if axis not in self.guard.open_axes and size != before.shape[axis]]
 
     def __str__(self) -> str:
+        if self.guard.template == "False":
+            return f"{self.guard.source} is {self.guard.shown}"
         shown = str(self.now.spec) if isinstance(self.now, TensorBase) else _said(self.now)  # type: ignore[attr-defined]
         return f"{self.guard.source} changed from {self.guard.shown} to {shown}"
 

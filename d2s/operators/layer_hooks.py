@@ -63,11 +63,14 @@ class LayerHooks:
     ----------
     known : Known
         What holds at this place of the trace.
+    new : dict
+        Layers of the user's classes that the traced code has made, by identity.
     """
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
         self.known = Known({}, False)
+        self.new: dict[int, Any] = {}
 
     def doubt(self) -> None:
         """Note that what was just recorded may have changed the hooks of any Layer."""
@@ -88,7 +91,11 @@ class LayerHooks:
 
     def is_young(self, layer: Any) -> bool:
         """True for a Layer that traced code has made: nobody else sees what is done to it."""
-        return not self.tracer.is_outer(layer) or self.tracer.is_made(layer)
+        return not self.tracer.is_outer(layer) or self.is_new(layer)
+
+    def is_new(self, layer: Any) -> bool:
+        """True for a Layer of a class of the user that traced code has made: it is there for this call only."""
+        return id(layer) in self.new
 
     def add(self, layer: Any, table: Any, register: Any, hook: Any, options: dict[str, Any]) -> LayerHandle:
         """Register a hook when the Program runs; for the trace it is `hook` from here on."""

@@ -8,8 +8,8 @@ import inspect
 from types import FunctionType, MemberDescriptorType, MethodType
 from typing import Any
 
-from d2s.operators import access, libraries, policy
-from d2s.operators.guards import lookup
+from d2s.operators import access, libraries, new_state, older_arrays, policy
+from d2s.operators.guards import is_layer, lookup
 from d2s.operators.late_call import late_call
 from d2s.operators.purity import PURE
 from d2s.operators.sources import Constant
@@ -60,7 +60,10 @@ def make(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any
         else:
             made = cls.__new__(cls, *libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
         if isinstance(made, cls):
-            tracer.note_made(made)
+            if is_layer(made):
+                new_state.note_layer(tracer, made)
+            else:
+                tracer.note_made(made)
             if isinstance(init, FunctionType):
                 late_call(init, made, *args, **kwargs)
             else:
@@ -74,7 +77,11 @@ def _made_by_library(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: d
     if module in PURE or issubclass(cls, BaseException) or not _is_of_library(cls, module):
         if module in PURE:
             return libraries.call_builtin(tracer, cls, args, kwargs)
-        return cls(*libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
+        if module == "d2s" and policy.has_state(cls):
+            tracer.anything_may_change()
+            return libraries.made_later(tracer, cls, args, kwargs)
+        return older_arrays.given(
+            tracer, cls, libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs))
     # Each call makes another, which may be changed.
     return libraries.made_later(tracer, cls, args, kwargs)
 

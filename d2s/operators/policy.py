@@ -111,6 +111,15 @@ def is_of_user(cls: type) -> bool:
     return module not in ("builtins", "d2s", "numpy") and not is_stdlib(module)
 
 
+def has_state(cls: type) -> bool:
+    """True for classes of d2s, and of the user below them, whose objects act by their methods and change by it."""
+    return any(base.__module__.startswith(_WITH_STATE) for base in cls.__mro__)
+
+
+# Optimizers and schedules, metrics, samplers and loaders.
+_WITH_STATE = ("d2s.optimizer.", "d2s.metric", "d2s.io.sampler", "d2s.io.dataloader")
+
+
 def module_of(fn: Any) -> str:
     """Top-level package in which a callable was defined."""
     name = getattr(fn, "__module__", None)

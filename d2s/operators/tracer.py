@@ -8,11 +8,12 @@ effects.  Decisions that Python needs are followed both ways (`recorder`).
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from d2s.core.interpreter import TensorBase, set_grad_mode, state
 from d2s.core.op import Op
-from d2s.core.spec import TensorSpec
+from d2s.core.spec import DType, TensorSpec
 from d2s.errors import ShapeError, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import layer_guards, policy, views
 from d2s.operators.choices import joined_spec, may_be, may_replace
@@ -357,6 +358,26 @@ class Tracer(TensorsOfObjects):
         from d2s.operators.custom_ops import apply_py_layer
 
         return apply_py_layer(self, layer, args, kwargs)
+
+    def serve_one_call(self) -> None:
+        """Note that code of d2s makes a parameter or buffer, or enters one in a Layer."""
+        from d2s.operators.new_state import serve_one_call
+
+        serve_one_call(self)
+
+    def new_parameter(
+        self, initializer: Any, shape: tuple[int, ...], dtype: DType, make: Callable[[Any], Any]
+    ) -> Any:
+        """The parameter that `make` makes of its first values, those of `initializer`."""
+        from d2s.operators.new_state import new_parameter
+
+        return new_parameter(self, initializer, shape, dtype, make)
+
+    def note_copy(self, original: Any, copy: Any) -> None:
+        """Note that code of d2s has made a deep copy of a tensor."""
+        from d2s.operators.new_state import copied
+
+        copied(self, original, copy)
 
     def recompute(
         self, again: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], keep_rng: bool

@@ -14,6 +14,7 @@ from tests.footguns import (  # noqa: F401
     hooks,
     layers,
     lookups,
+    made_inside,
     objects,
     older_arrays,
     past_attributes,
