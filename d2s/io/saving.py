@@ -10,15 +10,17 @@ import contextlib
 import io
 import os
 import pickle
-import pickletools
 import tempfile
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import IO, Any
 
 import numpy as np
 
+from d2s.core.spec import as_dtype
 from d2s.eager.tensor import Tensor
 from d2s.errors import ArgumentError, DTypeError
+from d2s.io import opcodes
 
 __all__ = ["load", "save"]
 
@@ -26,6 +28,7 @@ HEADER = b"d2s data 1\n"
 _KNOWN = {("collections", "OrderedDict"), ("builtins", "complex")}
 # Of dtypes: numbers and texts.
 _KINDS = "biufcSU"
+_KINDS_OF_TENSORS = "biufc"
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
 
 
@@ -88,20 +91,11 @@ def _read(file: IO[bytes], name: str, return_numpy: bool) -> Any:
     try:
         if not file.seekable():
             file = io.BytesIO(file.read())
-        _check_opcodes(file)
+        opcodes.check(file)
         return _Unpickler(file, return_numpy).load()
     except Exception as error:
         # Whatever it is, it comes from what the file says, also that it needs more memory than there is.
         raise ArgumentError(f"{name} is damaged: {error}", kind="A02") from error
-
-
-def _check_opcodes(file: IO[bytes]) -> None:
-    """Raise if there is a number in the file that `save` does not write, and that a table would be made as long as."""
-    begin = file.tell()
-    for opcode, _, _ in pickletools.genops(file):
-        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT"):
-            raise pickle.UnpicklingError(f"{opcode.name} is not allowed in a d2s file")
-    file.seek(begin)
 
 
 @contextlib.contextmanager
@@ -149,6 +143,10 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, type) and (obj.__module__, obj.__qualname__) in _KNOWN:
             return NotImplemented
+        if type(obj) is OrderedDict and vars(obj):
+            raise DTypeError(
+                f"save() cannot write attributes of an OrderedDict: {', '.join(vars(obj))}",
+                advice="Save a copy without them: dict(...).", kind="D03")
         if type(obj) in _PLAIN or (type(obj).__module__, type(obj).__qualname__) in _KNOWN:
             return NotImplemented
         what = obj.__qualname__ if isinstance(obj, type) else type(obj).__qualname__
@@ -172,13 +170,18 @@ class _Unpickler(pickle.Unpickler):
         if kind == "again":
             return self._made[stored[0]]
         dtype, shape, data, *rest = stored
-        if kind not in ("tensor", "array", "scalar") or np.dtype(dtype).kind not in _KINDS:
+        kinds = _KINDS_OF_TENSORS if kind == "tensor" else _KINDS
+        if kind not in ("tensor", "array", "scalar") or not isinstance(dtype, str) or np.dtype(dtype).kind not in kinds:
             raise pickle.UnpicklingError(f"{kind} of {dtype}")
         array = np.frombuffer(data, dtype).reshape(shape).copy()
         if kind == "tensor" and not self._return_numpy:
             stop_gradient, name = rest
             if not isinstance(stop_gradient, bool) or not isinstance(name, str | None):
                 raise pickle.UnpicklingError("flag or name of a tensor")
+            if not stop_gradient and array.dtype.kind not in "fc":
+                raise pickle.UnpicklingError(f"a tensor of {array.dtype} that wants a gradient")
+            # As this machine computes with them.
+            array = array.astype(as_dtype(array.dtype.newbyteorder("=")), copy=False)
             found: Any = Tensor(array, stop_gradient)
             if name is not None:
                 found.name = name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from d2s.core.interpreter import current_interpreter, state
 from d2s.core.spec import TensorSpec
 from d2s.eager.tensor import Tensor
-from d2s.errors import ExecutionError, GuardError, UnsupportedSyntaxError, user_location
+from d2s.errors import ExecutionError, GuardError, ProgramError, UnsupportedSyntaxError, user_location
 from d2s.jit.plain_run import Run
 from d2s.jit.reading import Reader
 from d2s.jit.run_program import CallNode
@@ -25,6 +26,8 @@ from d2s.static.numeric_errors import SILENT
 from d2s.static.verify import verify
 
 MISSING = object()
+# How deep a tensor may lie in the Layers of a file.
+MAX_NESTING = 100
 
 
 class LoadedLayer(Layer):
@@ -46,7 +49,9 @@ class LoadedLayer(Layer):
             inspect.Parameter(name, getattr(inspect.Parameter, kind), default=_default(kind, tree))
             for kind, name, tree in self._arguments
         ])
-        self._modes = {name: _Mode(mode, reader) for name, mode in described["modes"].items()}
+        given = {leaf.number: leaf.spec for _, _, tree in self._arguments for leaf in _tensor_arguments(tree)}
+        self._modes = {
+            name: _Mode(described["modes"][name], reader, given, self._tensors) for name in ("eval", "train")}
         self.eval()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -74,13 +79,19 @@ class LoadedLayer(Layer):
 class _Mode:
     """The Program of one mode; compiled on its first run."""
 
-    def __init__(self, described: dict[str, Any], reader: Reader) -> None:
+    def __init__(
+        self, described: dict[str, Any], reader: Reader, given: dict[int, TensorSpec], tensors: list[Tensor]
+    ) -> None:
         self._error: str | None = described.get("error")
         self._compiled: Compiled | None = None
         if self._error is None:
             self._program = reader.program(described["program"])
             verify(self._program)
             self._inputs = [(kind, number) for entry in described["inputs"] for kind, number in entry.items()]
+            for value, (kind, number) in zip(self._program.inputs, self._inputs, strict=True):
+                found = given[number] if kind == "argument" else tensors[number].spec
+                if value.spec is None or spec_text(value.spec) != spec_text(found):
+                    raise ProgramError(f"{value.name} is {value.spec}, and gets {found}", kind="P01")
 
     def run(self, given: dict[int, Tensor], tensors: list[Tensor]) -> Any:
         """Run with the arguments `given` and the state `tensors`."""
@@ -118,6 +129,8 @@ def _tensor(entry: dict[str, Any], reader: Reader) -> Tensor:
 def _register(layer: Layer, path: str, tensor: Tensor, persistable: bool) -> None:
     """Register a tensor under a dotted name; Layers on the way are made."""
     *above, name = path.split(".")
+    if len(above) > MAX_NESTING:
+        raise ProgramError(f"a tensor lies below {len(above)} layers", kind="P01")
     for part in above:
         if part not in layer._sub_layers:
             layer.add_sublayer(part, Layer())
@@ -143,6 +156,14 @@ def _spec_tree(data: dict[str, Any], reader: Reader) -> Any:
     if tag == "mapping":
         return {reader.tree(key): _spec_tree(part, reader) for key, part in held}
     return _Constant(reader.tree(held))
+
+
+def _tensor_arguments(tree: Any) -> Iterator[_TensorArgument]:
+    if isinstance(tree, _TensorArgument):
+        yield tree
+    elif isinstance(tree, list | dict):
+        for part in tree.values() if isinstance(tree, dict) else tree:
+            yield from _tensor_arguments(part)
 
 
 class _TensorArgument:

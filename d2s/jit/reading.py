@@ -11,7 +11,8 @@ import numpy as np
 from d2s.core.op import OP_TABLE
 from d2s.core.spec import Dim, TensorSpec
 from d2s.errors import D2SError
-from d2s.jit.stored_names import FUNCTIONS, TAGS, TYPES, error_class
+from d2s.jit.stored_names import FUNCTIONS, TAGS, TYPES, error_class, fill_container
+from d2s.jit.stored_operators import check
 from d2s.static.program import Block, Operator, Program, Value, Write
 
 
@@ -20,6 +21,13 @@ def _one_line(name: Any) -> str:
     if not isinstance(name, str) or not name.isprintable():
         raise TypeError(f"{name!r} is no name")
     return name
+
+
+def _flag(flag: Any) -> bool:
+    """A flag, of which code is generated."""
+    if not isinstance(flag, bool):
+        raise TypeError(f"{flag!r} is no flag")
+    return flag
 
 
 class Reader:
@@ -36,11 +44,12 @@ class Reader:
         for entry in data["values"]:
             # Constants hold no Values, so that each can be made in turn.
             is_constant = "constant" in entry
+            missing = entry["maybe_missing"]
             self._values.append(Value(
                 _one_line(entry["name"]),
-                None if entry["spec"] is None else self.spec(entry["spec"]), entry["stop_gradient"],
+                None if entry["spec"] is None else self.spec(entry["spec"]), _flag(entry["stop_gradient"]),
                 self.tree(entry["constant"]) if is_constant else None, is_constant,
-                TYPES[entry["kind"]] if entry["kind"] else None, entry["maybe_missing"],
+                TYPES[entry["kind"]] if entry["kind"] else None, None if missing is None else _one_line(missing),
             ))
         program = Program(_one_line(data["name"]), self._block(data["block"]))
         operators = list(program.all_operators())
@@ -57,7 +66,10 @@ class Reader:
         sizes, dtype = data
         shape = tuple(
             size if isinstance(size, int) else self._dims.setdefault(size["dim"], Dim()) for size in sizes)
-        return TensorSpec(shape, np.dtype(dtype))
+        found = np.dtype(_one_line(dtype))
+        if found.kind not in "biufc" or any(isinstance(size, int) and size < 0 for size in shape):
+            raise TypeError(f"{data!r} is no spec of a tensor")
+        return TensorSpec(shape, found)
 
     def tree(self, data: Any) -> Any:
         """What `Writer.tree` gave."""
@@ -108,7 +120,7 @@ class Reader:
         return self.arrays[number][()]
 
     def _function(self, name: str) -> Any:
-        return FUNCTIONS[name]
+        return fill_container if name == "d2s.fill" else FUNCTIONS[name]
 
     def _type(self, name: str) -> Any:
         return TYPES[name]
@@ -137,14 +149,16 @@ class Reader:
 
     def _operator(self, data: dict[str, Any]) -> Operator:
         kind, record = data["kind"], data["record"]
-        return Operator(
+        operator = Operator(
             kind,
             tuple(self._values[number] for number in data["inputs"]),
             tuple(self._values[number] for number in data["outputs"]),
             {name: self.tree(part) for name, part in data["attrs"]},
             OP_TABLE[kind] if data["is_op"] else None,
-            data["effect"],
+            _flag(data["effect"]),
             tuple(self._block(block) for block in data["blocks"]),
             record=None if record is None else self._values[record],
-            several=data["several"],
+            several=_flag(data["several"]),
         )
+        check(operator)
+        return operator

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import math
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -109,12 +110,13 @@ def load(path: str | os.PathLike[str]) -> LoadedLayer:
     name = name if name.endswith(SUFFIX) else name + SUFFIX
     with open(name, "rb") as file:
         try:
-            with zipfile.ZipFile(file) as archive:
+            with zipfile.ZipFile(file) as opened:
+                archive = _Archive(opened, os.fstat(file.fileno()).st_size)
                 described = json.loads(archive.read("program.json"))
                 if described["format"] != FORMAT:
                     raise ArgumentError(
                         f"{name} has the format {described['format']!r}, expected {FORMAT!r}", kind="A02")
-                arrays = [_read_array(archive, number) for number in range(described["arrays"])]
+                arrays = [archive.array(number) for number in range(described["arrays"])]
             return LoadedLayer(described, Reader(arrays))
         except (ArgumentError, MemoryError):
             raise
@@ -262,6 +264,31 @@ def _write(path: str, described: dict[str, Any], arrays: list[Any]) -> None:
             os.unlink(temporary)
 
 
-def _read_array(archive: zipfile.ZipFile, number: int) -> Any:
-    with archive.open(f"arrays/{number}.npy") as file:
-        return np.lib.format.read_array(io.BytesIO(file.read()), allow_pickle=False)
+class _Archive:
+    """The entries of a file, which hold no more than the file does: they are not compressed, and do not overlap."""
+
+    def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
+        self._archive = archive
+        self._left = size
+
+    def read(self, name: str) -> bytes:
+        """What an entry holds."""
+        entry = self._archive.getinfo(name)
+        self._left -= entry.file_size
+        if entry.compress_type != zipfile.ZIP_STORED or self._left < 0:
+            raise ValueError(f"{name} holds more than the file")
+        return self._archive.read(entry)
+
+    def array(self, number: int) -> Any:
+        """The array with this number."""
+        data = self.read(f"arrays/{number}.npy")
+        buffer = io.BytesIO(data)
+        shape, _, dtype = _HEADERS[np.lib.format.read_magic(buffer)](buffer)
+        # Checked first: room is made for what the header says.
+        if dtype.kind not in "biufc" or math.prod(shape) * dtype.itemsize != len(data) - buffer.tell():
+            raise ValueError(f"array {number} is not of {dtype}{list(shape)}")
+        buffer.seek(0)
+        return np.lib.format.read_array(buffer, allow_pickle=False)
+
+
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from d2s import errors
+from d2s.errors import ExecutionError
 from d2s.operators import closures, control_flow, open_functions, run_time
 from d2s.static import variable
 
@@ -35,6 +36,13 @@ TAGS = frozenset((
     "scalar", "set", "slice", "tuple", "type", "value",
 ))
 TYPES = {"bool": bool, "complex": complex, "dict": dict, "float": float, "int": int, "list": list, "str": str}
+
+
+def fill_container(thing: Any, template: tuple[Any, ...]) -> None:
+    """What `d2s.fill` is in a Program from a file: nothing but containers can be filled."""
+    if type(thing) not in (list, dict, set):
+        raise ExecutionError(f"a saved Program fills a {type(thing).__name__}", kind="X11")
+    closures._fill(thing, template)
 
 
 def error_class(name: str) -> type[BaseException] | None:

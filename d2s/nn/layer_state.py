@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from d2s.core.arrays import as_array
 from d2s.eager.tensor import Tensor
-from d2s.errors import ShapeError, StateError
+from d2s.errors import DTypeError, ShapeError, StateError
 
 if TYPE_CHECKING:
     from d2s.nn.layer import Layer
@@ -36,16 +36,13 @@ def assign(
 
     `on_misfit` says what names without a value, or without a tensor, are: "warn", "error" or "ignore".
     """
+    check_is_mapping(state_dict)
     tensors = layer.state_dict()
     if not use_structured_name:
         tensors = {tensor.name: tensor for tensor in tensors.values()}
     missing = [name for name in tensors if name not in state_dict]
     unexpected = [key for key in state_dict if key not in tensors]
-    for name, tensor in tensors.items():
-        if name in state_dict:
-            shape = list(np.shape(_array(state_dict[name])))
-            if shape != tensor.shape:
-                raise ShapeError(f"{name} has shape {tensor.shape}, but the state dict has shape {shape}")
+    arrays = {name: _array(name, state_dict[name], tensor) for name, tensor in tensors.items() if name in state_dict}
     if (missing or unexpected) and on_misfit != "ignore":
         parts = [f"missing {', '.join(missing)}"] if missing else []
         parts += [f"unexpected {', '.join(map(str, unexpected))}"] if unexpected else []
@@ -53,11 +50,23 @@ def assign(
         if on_misfit == "error":
             raise StateError(message, kind="R01", advice="With strict=False what fits is taken over.")
         warnings.warn(message, stacklevel=3)
-    for name, tensor in tensors.items():
-        if name in state_dict:
-            tensor.set_value(state_dict[name])
+    for name, array in arrays.items():
+        tensors[name].set_value(array)
     return missing, unexpected
 
 
-def _array(value: Any) -> Any:
-    return value.data if isinstance(value, Tensor) else value
+def check_is_mapping(state_dict: Any) -> None:
+    """Raise DTypeError for what is no state dict."""
+    if not isinstance(state_dict, Mapping):
+        raise DTypeError(f"a state dict must be a dict, got {type(state_dict).__name__}")
+
+
+def _array(name: str, value: Any, tensor: Tensor) -> Any:
+    """The values for a tensor."""
+    try:
+        array = as_array(value)
+    except DTypeError as error:
+        raise DTypeError(f"{name}: the state dict has {type(value).__name__}, which is no array of numbers") from error
+    if list(array.shape) != tensor.shape:
+        raise ShapeError(f"{name} has shape {tensor.shape}, but the state dict has shape {list(array.shape)}")
+    return array

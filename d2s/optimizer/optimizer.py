@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import as_array
 from d2s.eager.tensor import Tensor
 from d2s.eager.views import write_data
 from d2s.errors import ArgumentError, DTypeError, KeyNameError, NotSupportedError, ShapeError, StateError
@@ -218,7 +219,11 @@ class Optimizer:
             If there is a key that this optimizer does not have; then nothing is changed.
         ShapeError
             If an array has not the shape of its parameter; then nothing is changed.
+        DTypeError
+            If something is no array, or no number; then nothing is changed.
         """
+        if not isinstance(state_dict, Mapping):
+            raise DTypeError(f"a state dict must be a dict, got {type(state_dict).__name__}")
         state = dict(state_dict)
         schedule = state.pop("LR_Scheduler", None)
         slots: list[dict[str, Array]] = [{} for _ in self._parameters]
@@ -226,10 +231,10 @@ class Optimizer:
         for key, value in state.items():
             place, slot = self._parse(key)
             if slot == "step":
-                steps[place] = int(value)
+                steps[place] = _steps(key, value)
                 continue
             param = self._parameters[place]
-            array = np.array(value.data if isinstance(value, Tensor) else value, dtype=param.dtype)
+            array = as_array(value, param.dtype)
             if list(array.shape) != param.shape:
                 raise ShapeError(f"{key} has shape {list(array.shape)}, parameter {place} has shape {param.shape}")
             slots[place][slot] = array
@@ -245,12 +250,20 @@ class Optimizer:
     set_dict = set_state_dict
 
     def _parse(self, key: str) -> tuple[int, str]:
-        place, _, slot = key.partition(".")
-        if not place.isdigit() or int(place) >= len(self._parameters) or slot not in (*self.slots, "step"):
+        place, _, slot = key.partition(".") if isinstance(key, str) else ("", "", "")
+        if not place.isdecimal() or int(place) >= len(self._parameters) or slot not in (*self.slots, "step"):
             raise KeyNameError(
                 f"{type(self).__name__} with {counted(len(self._parameters), 'parameter')} has no state {key!r}; "
                 f"its slots are {', '.join((*self.slots, 'step'))}", kind="K02")
         return int(place), slot
+
+
+def _steps(key: str, value: Any) -> int:
+    """How many steps there have been."""
+    found = as_array(value)
+    if found.size != 1 or found.dtype.kind not in "iuf" or not found >= 0:
+        raise DTypeError(f"{key} must be a number of steps, got {value!r}")
+    return int(found.item())
 
 
 def _check_loss(loss: Any, method: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -137,9 +138,10 @@ class FunctionWriter:
         return found
 
     def fresh(self, base: str) -> str:
-        clean = re.sub(r"\W", "_", base) or "v"
-        if clean[0].isdigit() or keyword.iskeyword(clean):
-            clean = f"v_{clean}"
+        # As Python reads it: two texts may be one name.
+        clean = unicodedata.normalize("NFKC", re.sub(r"\W", "_", base)) or "v"
+        if not clean.isidentifier() or keyword.iskeyword(clean):
+            clean = "v_" + re.sub(r"\W", "_", clean, flags=re.ASCII)
         name, count = clean, self.counts.get(clean, 0)
         while name in self.taken:
             count += 1
@@ -356,10 +358,17 @@ class FunctionWriter:
 
 def _pattern(op: Op, operator: Operator) -> str | None:
     """The expression to write for an operator, if its op has one for these inputs."""
-    if op.template is None or next(values_in(operator.attrs), None) is not None:
+    if op.template is None or next(values_in(operator.attrs), None) is not None or _has_text(operator.attrs):
         return None
     specs = [value.spec for value in operator.inputs]
     return op.expression(specs, operator.attrs) if None not in specs else None  # type: ignore[arg-type]
+
+
+def _has_text(tree: Any) -> bool:
+    """True if there is a text in an attribute: it must not become a part of an expression."""
+    if isinstance(tree, list | tuple):
+        return any(map(_has_text, tree))
+    return any(map(_has_text, tree.values())) if isinstance(tree, dict) else isinstance(tree, str)
 
 
 def _own_sums(block: Block) -> frozenset[int]:

@@ -147,7 +147,7 @@ def _python(w: FunctionWriter, operator: Operator) -> None:
         w.behind_hooks = len(w.source.lines)
     elif "grad_mode" in operator.attrs:
         in_mode = w.bind(called_in_mode, "called_in_mode")
-        w.assign(operator, f"outside({in_mode}, {', '.join([str(operator.attrs['grad_mode']), called, *parts])})")
+        w.assign(operator, f"outside({in_mode}, {', '.join([str(bool(operator.attrs['grad_mode'])), called, *parts])})")
     elif (operator.effect or told) and not _is_own(function):
         w.assign(operator, f"outside({', '.join([called, *parts])})")
     else:
@@ -300,7 +300,7 @@ def _rewrite(w: FunctionWriter, operator: Operator) -> None:
     value = operator.inputs[0]
     number, turn = w.output_numbers.get(value), w.turn_tensors.get(operator.outputs[0])
     names = ", ".join(map(w.name, operator.inputs))
-    flags = f"{value.stop_gradient}, {operator.attrs['data_only']}"
+    flags = f"{value.stop_gradient}, {bool(operator.attrs['data_only'])}"
     w.assign(operator, f"run.rewrite({names}, {number}, {turn}, {flags})")
 
 

@@ -210,3 +210,70 @@ def test_two_objects_in_one_file_and_a_file_without_places(tmp_path: Path) -> No
             return False
 
     assert d2s.load(Stream((tmp_path / "both").read_bytes())) == [1]
+
+
+def _pickled(opcodes: bytes) -> io.BytesIO:
+    return io.BytesIO(b"d2s data 1\n\x80\x04" + opcodes + b".")
+
+
+# Tuples each of which holds the one before it twice; and one inside of the other.
+_SHARED = b")\x94" + b"".join(b"h" + bytes([number]) + b"\x86\x94" for number in range(60))
+_NESTED = b")" + b"\x85" * 300_000
+
+
+@pytest.mark.parametrize("key", [_SHARED, _NESTED], ids=["shared", "nested"])
+@pytest.mark.parametrize(("begin", "end"), [(b"}", b"Ns"), (b"}(", b"Nu"), (b"(", b"\x91"), (b"\x8f(", b"\x90")])
+def test_a_key_in_a_file_cannot_stop_the_reader(key: bytes, begin: bytes, end: bytes) -> None:
+    """To hash one would overflow the stack, or take for ever."""
+    with pytest.raises(d2s.ArgumentError, match="too deep or too large"):
+        d2s.load(_pickled(begin + key + end))
+
+
+def test_nested_and_shared_tuples_come_back(tmp_path: Path) -> None:
+    shared = (1, (2, 3))
+    value = {(shared, shared, "a"): [shared] * 5, "set": {shared, (shared,)}, "frozen": frozenset([shared])}
+    d2s.save(value, tmp_path / "file")
+    assert d2s.load(tmp_path / "file") == value
+
+
+@pytest.mark.parametrize("opcodes", [
+    b"cos\nsystem\n", b"(S'ls'\nios\nsystem\n", b"\x82\x01", b"Pabc\n", b"N0N0", b"h\x05",
+    b"\x8c\x02os\x8c\x06system\x93", b"N)\x81", b"N}b", b"\x95\xff\xff\xff\xff\xff\xff\xff\x0f", b"\x8d\xff\xff\xff\xff\xff\xff\xff\x0f", b"u", b"(0"])
+def test_other_opcodes_than_those_of_save_are_refused(opcodes: bytes) -> None:
+    with pytest.raises(d2s.ArgumentError, match="damaged"):
+        d2s.load(_pickled(opcodes))
+
+
+def test_an_ordered_dict_with_attributes_is_refused() -> None:
+    """They could hide its methods from whoever reads it."""
+    state = OrderedDict(a=1)
+    state.items = 5  # type: ignore[assignment, method-assign]
+    with pytest.raises(d2s.DTypeError, match="attributes of an OrderedDict: items"):
+        d2s.save(state, io.BytesIO())
+
+
+def test_state_dicts_with_other_things_than_arrays_change_nothing() -> None:
+    net = nn.Linear(2, 2)
+    adam = optimizer.Adam(0.1, parameters=net.parameters())
+    net(d2s.ones([1, 2])).sum().backward()
+    adam.step()
+    before, state = [parameter.numpy() for parameter in net.parameters()], adam.state_dict()
+    five, texts, things = 5, np.array(["a", "b"]), np.array([object(), 1], dtype=object)
+    for bad in (texts, things, [1, [2]], ["1", "2"], None, five, {}, {1, 2}, len):
+        with pytest.raises(d2s.D2SError):
+            net.set_state_dict({"weight": np.ones((2, 2)), "bias": bad})
+        for key in state:
+            if not (bad is five and key.endswith("step")):
+                with pytest.raises(d2s.D2SError):
+                    adam.set_state_dict({**state, key: bad})
+    for bad in (None, 5, "text", [1]):
+        with pytest.raises(d2s.DTypeError, match="must be a dict"):
+            net.set_state_dict(bad)  # type: ignore[arg-type]
+        with pytest.raises(d2s.DTypeError, match="must be a dict"):
+            adam.set_state_dict(bad)  # type: ignore[arg-type]
+    for key in ("²", "x", "5.step", 1, None):
+        with pytest.raises(KeyError):
+            adam.set_state_dict({key: 1})  # type: ignore[dict-item]
+    assert all(np.array_equal(one, two.numpy()) for one, two in zip(before, net.parameters(), strict=True))
+    for key, value in adam.state_dict().items():
+        assert np.array_equal(np.asarray(value), np.asarray(state[key]))
