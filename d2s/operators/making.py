@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
+from collections.abc import Iterator
 from types import FunctionType, MemberDescriptorType, MethodType
 from typing import Any
 
+from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, libraries, new_state, older_arrays, policy
 from d2s.operators.guards import is_layer, lookup
 from d2s.operators.late_call import late_call
 from d2s.operators.purity import PURE
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
+from d2s.static.variable import Variable
 
 
 def construct(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -78,12 +81,24 @@ def _made_by_library(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: d
         if module in PURE:
             return libraries.call_builtin(tracer, cls, args, kwargs)
         if module == "d2s" and policy.has_state(cls):
+            if any(tracer.outer_tensor(tensor) is None for tensor in _tensors_in((args, kwargs))):
+                raise UnsupportedSyntaxError(
+                    "an optimizer of tensors that a static function makes cannot become a graph", user_location(),
+                    "Make the tensors and the optimizer outside, and call step() inside.", kind="U32")
             tracer.anything_may_change()
             return libraries.made_later(tracer, cls, args, kwargs)
         return older_arrays.given(
             tracer, cls, libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs))
     # Each call makes another, which may be changed.
     return libraries.made_later(tracer, cls, args, kwargs)
+
+
+def _tensors_in(tree: Any) -> Iterator[Variable]:
+    if isinstance(tree, Variable):
+        yield tree
+    elif isinstance(tree, list | tuple | dict):
+        for part in tree.values() if isinstance(tree, dict) else tree:
+            yield from _tensors_in(part)
 
 
 def _is_of_library(cls: type, module: str) -> bool:

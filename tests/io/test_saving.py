@@ -238,7 +238,8 @@ def test_nested_and_shared_tuples_come_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("opcodes", [
     b"cos\nsystem\n", b"(S'ls'\nios\nsystem\n", b"\x82\x01", b"Pabc\n", b"N0N0", b"h\x05",
-    b"\x8c\x02os\x8c\x06system\x93", b"N)\x81", b"N}b", b"\x95\xff\xff\xff\xff\xff\xff\xff\x0f", b"\x8d\xff\xff\xff\xff\xff\xff\xff\x0f", b"u", b"(0"])
+    b"\x8c\x02os\x8c\x06system\x93", b"N)\x81", b"N}b", b"\x95\xff\xff\xff\xff\xff\xff\xff\x0f",
+    b"\x8d\xff\xff\xff\xff\xff\xff\xff\x0f", b"u", b"(0"])
 def test_other_opcodes_than_those_of_save_are_refused(opcodes: bytes) -> None:
     with pytest.raises(d2s.ArgumentError, match="damaged"):
         d2s.load(_pickled(opcodes))
