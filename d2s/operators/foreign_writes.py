@@ -7,11 +7,12 @@ chosen it, and views of these.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators.run_time import check_shown, check_version_read
-from d2s.operators.views import chosen_relatives, is_here, root_of
+from d2s.operators.choices import views_of
+from d2s.operators.run_time import check_reads, check_shown, check_version_read, note_read
+from d2s.operators.views import chosen_relatives, is_here, is_view, root_of, sharing_of
 from d2s.static.program import Operator, Value
 from d2s.static.storage import shares_storage
 from d2s.static.variable import ObjectVariable, Variable
@@ -33,11 +34,51 @@ def check_current(tracer: Tracer, variable: Variable, itself: bool = True) -> No
     if itself or root is not value:
         _check_root(tracer, root)
     others = tracer.as_found("relatives", lambda: _chosen_roots(tracer, variable, root))
-    if others:
-        shown = _Shown(
-            ObjectVariable(tracer, tracer.array_of(value)), ObjectVariable(tracer, tracer.hook_point(value)))
-        for other in others:
-            _check_root(tracer, other, shown)
+    if not others:
+        return
+    is_copy = tracer.as_found("copied", lambda: _may_be_copy(variable))
+    array = None if is_copy else ObjectVariable(tracer, tracer.array_of(value))
+    shown = _Shown(array, ObjectVariable(tracer, tracer.hook_point(value)))
+    for other in others:
+        _check_root(tracer, other, shown)
+    outer = {id(tensor): tensor for other in others if (tensor := tracer.tensors.get(other)) is not None}
+    for tensor in outer.values():
+        _check_reads_inside(tracer, tensor, shown)
+
+
+def note_read_inside(tracer: Tracer, value: Value) -> None:
+    """Let the run note what a branch or a turn has read of a tensor from outside: views of it may leave."""
+    tensor = tracer.tensors[value]
+    reads = tracer.reads_inside.get(id(tensor))
+    if reads is None:
+        # Made at the top, so that it is in scope everywhere.
+        reads = tracer.reads_inside[id(tensor)] = tracer.new_value(f"{value.name}@READS", None, kind=list)
+        operator = Operator("python", (), (reads,), {"call": (list, (), {})})
+        tracer.program.block.operators.insert(0, operator)
+        tracer.definitions[reads] = (operator, tracer.program.block)
+    held = ObjectVariable(tracer, tracer.hook_points[value])
+    tracer.python_call(note_read, (ObjectVariable(tracer, reads), held), effect=True)
+
+
+def _check_reads_inside(tracer: Tracer, tensor: Any, shown: _Shown) -> None:
+    """Have the run check what branches and turns have read of a tensor from outside, which `shown` may show."""
+    reads = tracer.reads_inside.get(id(tensor))
+    if reads is not None:
+        value = tracer.captured[id(tensor)][1]
+        held = ObjectVariable(tracer, tracer.materialise(value))
+        tracer.python_call(
+            check_reads, (ObjectVariable(tracer, reads), held, tuple(shown), value.name), effect=True)
+
+
+def _may_be_copy(variable: Variable) -> bool:
+    """True if `variable` may be a view of a tensor by an op that has to copy where memory has another order."""
+    for view in views_of(variable):
+        while (shared := sharing_of(view)) is not None and shared.view is not None:
+            parent = shared.view.parent
+            if shared.view.op.name == "reshape" and is_view(parent):
+                return True
+            view = parent
+    return False
 
 
 def _chosen_roots(tracer: Tracer, variable: Variable, own: Value) -> list[Value]:
@@ -90,7 +131,7 @@ def _root_of(tracer: Tracer, value: Value) -> Value:
 class _Shown(NamedTuple):
     """What may show values of another: its array, and where its Tensor is, if it has one."""
 
-    array: ObjectVariable
+    array: ObjectVariable | None
     point: ObjectVariable
 
 

@@ -59,6 +59,8 @@ def merge_outcomes(
             changes[key] = (node, real.get(content, content))
     canonical = [(variable, real.get(value, value)) for variable, value in state.canonical]
     tensors = {real.get(value, value): tensor for value, tensor in state.tensors.items()}
+    # Also for whoever looks at what a region leaves without going on behind it.
+    tracer.tensors.update(tensors)
     return Outcome(result, changes, None, state._replace(canonical=canonical, tensors=tensors))
 
 
@@ -78,6 +80,7 @@ class _Merger:
         self.made: dict[tuple[int, int], Any] = {}
         self.kept: list[Any] = []
         self.pairs: dict[Value, Any] = {}
+        self.versions: dict[tuple[Value, Value], Value] = {}
         self.containers: dict[Value, Any] = {}
 
     def resolve(self, outputs: tuple[Value, ...]) -> dict[Value, Value]:
@@ -109,14 +112,10 @@ class _Merger:
         tensors = {**first.tensors, **second.tensors}
         values = {id(variable): (variable, value) for variable, value in second.canonical}
         for variable, value in first.canonical:
-            other = values.get(id(variable), (variable, value))[1]
-            if other is value:
-                canonical.append((variable, value))
-            else:
-                merged = self.value(value, other, variable.name)
-                canonical.append((variable, merged))
-                if value in tensors:
-                    tensors[merged] = tensors[value]
+            merged = self._version(value, values.get(id(variable), (variable, value))[1])
+            canonical.append((variable, merged))
+            if value in tensors:
+                tensors[merged] = tensors[value]
         known = {id(variable) for variable, _ in canonical}
         canonical += [pair for pair in second.canonical if id(pair[0]) not in known]
         # What an object of the Program was filled with last, where both paths agree on it.
@@ -135,7 +134,7 @@ class _Merger:
         if isinstance(node, CellType):
             return self.merge(a, b, name)
         if isinstance(node, Variable):
-            return a if a is b else self.value(a, b, a.name)
+            return self._version(a, b)
         if type(node) in OPENED and (held_items(a) is None) != (held_items(b) is None):
             raise Grown(node, f"a {type(node).__name__} is one of the run on one path only")
         if isinstance(a, dict):
@@ -353,6 +352,13 @@ class _Merger:
         self.tracer.note_chosen(out, (a, b))
         self._give(out, a, b)
         return out
+
+    def _version(self, a: Value, b: Value) -> Value:
+        """The same for what one Variable is on two paths: however it is come upon, behind them it is one Value."""
+        found = self.versions.get((a, b))
+        if found is None:
+            found = self.versions[a, b] = self.value(a, b, a.name)
+        return found
 
     def _container(self, what: str, elements: Elements, a: Value, b: Value) -> Any:
         """The container of the run that is one of two."""

@@ -13,7 +13,7 @@ from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.equality import holds_itself, is_plain
-from d2s.operators.foreign_writes import check_current
+from d2s.operators.foreign_writes import check_current, note_read_inside
 from d2s.operators.guards import (
     Guard,
     GuardSet,
@@ -121,6 +121,8 @@ class OutsideReader(PathRecorder):
         self._object_inputs: dict[int, Value] = {}
         self.canonical: dict[int, tuple[Any, Variable]] = {}
         self._read_at: dict[int, int] = {}
+        # Lists that a run fills with what branches and turns read of tensors from outside, by their identity.
+        self.reads_inside: dict[int, Value] = {}
         # The epoch in which values were made, where that is not the first.
         self._made_at: dict[Value, int] = {}
         # What was made here and given to somebody outside, who sees later writes to it.
@@ -385,6 +387,8 @@ class OutsideReader(PathRecorder):
         version = self.new_value(f"{value.name}@VERSION", None, kind=tuple)
         tensor = self._materialised[value]
         self.program.versions[value] = self.emit("version", (tensor, value), (version,)).outputs[0]
+        if value in self.tensors and self.block is not self.program.block:
+            note_read_inside(self, value)  # type: ignore[arg-type]
 
     def tensors_may_change(self) -> None:
         """Note that what was just recorded may write to tensors from outside."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from d2s.eager.views import write_data
 from d2s.errors import ExecutionError
 from d2s.operators.equality import same_thing
 from d2s.static.runtime import HookPoint
+
+# What a run has read of one tensor: versions and arrays, of which it keeps none alive.
+Reads = list[tuple[int, Callable[[], Any]]]
 
 
 class Expected:
@@ -42,7 +46,8 @@ check_unchanged.only_looks = True  # type: ignore[attr-defined]
 def check_shown(point: Any, array: Any, view: tuple[Any, ...], name: str) -> None:
     """Raise an error if a value, given by its hook point or its Tensor, is not what that Tensor shows any more.
 
-    With a `view`, its array and where its Tensor is, only if that shows values of the array.
+    With a `view`, its array and where its Tensor is, only if that shows values of the array; its array is None if
+    showing them may have taken a copy.
     """
     tensor = _tensor_at(point)
     if tensor is None or tensor.data is array or _is_apart(view, array):
@@ -59,8 +64,22 @@ def check_version_read(read: tuple[Any, int], array: Any, view: tuple[Any, ...],
         _written_over(name)
 
 
+def note_read(reads: Reads, tensor: Any) -> None:
+    """Note which values a branch or a turn of a loop has read of a tensor from outside."""
+    array = tensor.data
+    # Single elements cannot be referred to weakly.
+    reads.append((tensor.version, weakref.ref(array) if array.ndim else lambda: array))
+
+
+def check_reads(reads: Reads, tensor: Any, view: tuple[Any, ...], name: str) -> None:
+    """Raise an error if a tensor has been written to since any of its `reads`; `view` as above."""
+    for version, array in reads:
+        if tensor.version != version and not _is_apart(view, array()):
+            _written_over(name)
+
+
 # They change nothing, and their result says nothing.
-check_shown.only_looks = check_version_read.only_looks = True  # type: ignore[attr-defined]
+check_shown.only_looks = check_version_read.only_looks = check_reads.only_looks = True  # type: ignore[attr-defined]
 
 
 def _tensor_at(point: Any) -> Any:
@@ -72,8 +91,13 @@ def _is_apart(view: tuple[Any, ...], array: Any) -> bool:
     if not view:
         return False
     shown, point = view
-    # Single elements become arrays of their own.
-    return _tensor_at(point) is not None or (shown.ndim > 0 and not np.may_share_memory(shown, array))
+    if _tensor_at(point) is not None or array is None:
+        # Nobody shows what nobody has any more.
+        return True
+    # Single elements become arrays of their own, and so does what has another order in memory.
+    return (
+        shown is not None and shown.ndim > 0 and array.ndim > 0 and array.flags.c_contiguous
+        and not np.may_share_memory(shown, array))
 
 
 def _written_over(name: str) -> None:

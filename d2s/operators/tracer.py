@@ -27,7 +27,7 @@ from d2s.operators.run_time import set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
 from d2s.operators.tensors_of_objects import TensorsOfObjects
-from d2s.static.program import Block, Program, Value
+from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.runtime import is_one_tensor
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -302,8 +302,14 @@ class Tracer(TensorsOfObjects):
         return tensor if isinstance(tensor, Variable) else self.lift(tensor)
 
     def materialise(self, value: Value) -> Value:
-        tensor = super().materialise(value)
         defined, version = self.definitions.get(value), self.program.versions.get(value)
+        if (
+            version is None and value.stop_gradient and value not in self.tensors and defined is not None
+            and defined[0].op is not None and defined[1] is not self.block
+        ):
+            self._materialise_outside(value, *defined)
+            version = self.program.versions[value]
+        tensor = super().materialise(value)
         if version is not None and version in self.definitions:
             if self.in_scope(version):
                 self.recall(version)
@@ -314,6 +320,21 @@ class Tracer(TensorsOfObjects):
             # Whoever has it may write to it before its values are read by a gradient.
             self.note_version(value)
         return tensor
+
+    def _materialise_outside(self, value: Value, definition: Operator, block: Block) -> None:
+        """Make the Tensor object of a value where that is defined, of which a branch or a turn needs one.
+
+        There a gradient that is taken behind the branch still finds it, and sees whether it has been written to.
+        """
+        point = self.definitions[self.hook_point(value)][0]
+        tensor = self.new_value(f"{value.name}@TENSOR", None, kind=TensorBase)
+        version = self.new_value(f"{value.name}@VERSION", None, kind=tuple)
+        made = Operator("materialise", (value,), (tensor,), location=definition.location)
+        noted = Operator("version", (tensor, value), (version,), location=definition.location)
+        place = block.operators.index(point) + 1
+        block.operators[place:place] = [made, noted]
+        self.definitions[tensor], self.definitions[version] = (made, block), (noted, block)
+        self._materialised[value], self.program.versions[value] = tensor, version
 
     def is_tensor_of_run(self, variable: Variable) -> bool:
         """True if the caller, or something that this run has made, has `variable` as a Tensor."""
