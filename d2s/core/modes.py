@@ -43,17 +43,26 @@ class FastStates:
     def __init__(self, umath: Any) -> None:
         self.get = umath._extobj_contextvar.get
         self.set = umath._extobj_contextvar.set
-        self._make = umath._make_extobj
-        # The state that was asked for last and its silent form: programs ask for the same one all the time.
-        self._last: tuple[Any, Any] = (None, None)
+        # Without a function of Python in between, for states that were asked for before.
+        self.silent = _SilentForms(umath._make_extobj).__getitem__
 
-    def silent(self, state: Any) -> Any:
-        known, found = self._last
-        if known is not state:
-            # From the current state: its buffer size and its callback stay.
-            found = self._make(all="ignore")
-            self._last = (state, found)
+
+class _SilentForms(dict[Any, Any]):
+    """The silent forms of states: programs ask for the same few all the time."""
+
+    def __init__(self, make: Any) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, state: Any) -> Any:
+        if len(self) == _MAX_FORMS:
+            self.clear()
+        # From the current state: its buffer size and its callback stay.
+        found = self[state] = self._make(all="ignore")
         return found
+
+
+_MAX_FORMS = 8
 
 
 def _error_states() -> ErrorStates:

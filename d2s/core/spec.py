@@ -122,21 +122,30 @@ def is_floating(dtype: DType) -> bool:
     return dtype.kind in "fc"
 
 
-_default_dtype: DType = np.dtype("float32")
+class _Defaults:
+    """What holds where nothing is said: the `dtype` of tensors made from Python floats."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self) -> None:
+        self.dtype: DType = np.dtype("float32")
+
+
+# For guards, which read it in each call.
+defaults = _Defaults()
 
 
 def default_dtype() -> DType:
     """dtype of tensors made from Python floats."""
-    return _default_dtype
+    return defaults.dtype
 
 
 def set_default_dtype(d: Any) -> None:
     """Set the dtype of tensors made from Python floats (float16, float32 or float64)."""
-    global _default_dtype
     wanted = as_dtype(d)
     if wanted.name not in FLOATS:
         raise DTypeError(f"the default dtype must be one of {', '.join(FLOATS)}, got {wanted.name}")
-    _default_dtype = wanted
+    defaults.dtype = wanted
 
 
 def as_dtype(dtype: Any) -> DType:
@@ -150,7 +159,7 @@ def as_dtype(dtype: Any) -> DType:
     if isinstance(dtype, str):
         dtype = dtype.rpartition(".")[2]
     if dtype is float:
-        return _default_dtype
+        return defaults.dtype
     if dtype is int:
         return np.dtype("int64")
     try:

@@ -14,6 +14,7 @@ from d2s.core.structure import STRUCTURE
 from d2s.jit.plain_run import Run
 from d2s.jit.run_program import CallNode
 from d2s.jit.step_run import StepRun
+from d2s.operators.guards import are_different
 from d2s.operators.sources import Source
 from d2s.static.executor import Compiled, StepFunction
 from d2s.static.failures import in_the_users_terms
@@ -107,7 +108,7 @@ def _start_of_step(compiled: Compiled, step: StepFunction) -> Iterator[str]:
     conditions = []
     if len(leaves) > 1:
         # Two names of one tensor: only the walk knows which contribution is the last one.
-        conditions.append(f"len({{{', '.join(leaves)}}}) == {len(leaves)}")
+        conditions.append(are_different(leaves))
     if step.sees_no_hooks:
         conditions += [f"{leaf}.hooks is {leaf}.reduce_hooks is None" for leaf in leaves]
     yield f"        if {' and '.join(conditions) or True}:"

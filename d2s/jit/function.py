@@ -219,7 +219,12 @@ class StaticFunction:
             return self._function(*args, **kwargs)
         modes = modes_now()
         try:
-            bound = self._arguments(args, kwargs)
+            if not kwargs and self._fewest <= len(args) <= self._most and (
+                self._input_spec is None and self._function.__code__ is self._code  # type: ignore[attr-defined]
+            ):
+                bound = self._bind_flat(*args)
+            else:
+                bound = self._arguments(args, kwargs)
             programs = self._own_cache.programs
             if programs:
                 result = programs[0].enter(bound)
@@ -253,17 +258,12 @@ class StaticFunction:
         function: Any = self._function
         if function.__code__ is not self._code:
             self._look()
-        if not kwargs and self._fewest <= len(args) <= self._most:
-            bound = self._bind_flat(*args)
-            if self._input_spec is None:
-                return bound
-        else:
-            if not same_parts(
-                (function.__defaults__, *(function.__kwdefaults__ or {}).items()),
-                (self._defaults[0], *self._defaults[1].items()),
-            ):
-                self._look()
-            bound = self._bound(args, kwargs)
+        if not same_parts(
+            (function.__defaults__, *(function.__kwdefaults__ or {}).items()),
+            (self._defaults[0], *self._defaults[1].items()),
+        ):
+            self._look()
+        bound = self._bound(args, kwargs)
         if self._input_spec is not None:
             check_arguments(self._input_spec, self._signature, bound, self._instance is not None, self.__name__)
         return bound

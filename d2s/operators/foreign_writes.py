@@ -62,7 +62,7 @@ def note_read_inside(tracer: Tracer, value: Value) -> None:
 
 def _check_reads_inside(tracer: Tracer, tensor: Any, shown: _Shown) -> None:
     """Have the run check what branches and turns have read of a tensor from outside, which `shown` may show."""
-    reads = tracer.reads_inside.get(id(tensor))
+    reads = tracer.as_found(f"reads of {id(tensor)}", lambda: tracer.reads_inside.get(id(tensor)))
     if reads is not None:
         value = tracer.captured[id(tensor)][1]
         held = ObjectVariable(tracer, tracer.materialise(value))

@@ -11,6 +11,7 @@ import dataclasses
 import dis
 import enum
 import functools
+import itertools
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase, state
-from d2s.core.spec import Dim, TensorSpec, default_dtype
+from d2s.core.spec import Dim, TensorSpec, defaults
 from d2s.operators.equality import (
     NUMBERS_AND_TEXTS,
     is_plain,
@@ -239,14 +240,23 @@ def _code_of(condition: str) -> CodeType:
 
 _HELPERS = {
     "same_value": same_value, "same_content": same_content, "plain_part": plain_part, "same_parts": same_parts,
-    "lookup": lookup, "is_empty": is_empty, "state": state, "default_dtype": default_dtype,
+    "lookup": lookup, "is_empty": is_empty, "state": state, "defaults": defaults,
 }
+# As many as are told apart one by one.
+_FEW = 3
 _UNREADABLE = (AttributeError, LookupError, ValueError)
 
 
 def _is_told_apart(thing: Any) -> bool:
     """True for a tensor whose class leaves it to Python to hash it: it can stand for itself in a set."""
     return isinstance(thing, TensorBase) and type(thing).__hash__ is object.__hash__
+
+
+def are_different(names: Sequence[str]) -> str:
+    """The condition that no two variables hold the same object; a few are compared in less time than a set is made."""
+    if len(names) > _FEW:
+        return f"len({{{', '.join(names)}}}) == {len(names)}"
+    return " and ".join(f"{one} is not {other}" for one, other in itertools.combinations(names, 2)) or "True"
 
 
 class GuardSet:
@@ -282,8 +292,8 @@ class GuardSet:
 
     def live_conditions(self, grad_mode: bool) -> list[str]:
         """Those conditions as expressions of `args`, and the modes of the thread: `grad_mode`, the default dtype."""
-        dtype = self.names.of(default_dtype())
-        return [f"state.grad_enabled is {grad_mode}", f"default_dtype() is {dtype}", *self._conditions(False)]
+        dtype = self.names.of(defaults.dtype)
+        return [f"state.grad_enabled is {grad_mode}", f"defaults.dtype is {dtype}", *self._conditions(False)]
 
     def live_reads(self) -> dict[str, str]:
         """The variables in which the live conditions leave the tensors they look at, by their paths as expressions."""
@@ -306,8 +316,12 @@ class GuardSet:
             if structural:
                 conditions.append(f"settle({told_apart}, ({''.join(f'{part}, ' for part in parts)}))")
             elif parts:
-                conditions.append(f"len(found := {{{', '.join(parts)}}}) == {len(parts)} and "
-                                  f"found.isdisjoint(settled[{told_apart}])")
+                settled = f"settled[{told_apart}]"
+                if told_apart and read.keys() >= set(own) and len(own) <= _FEW:
+                    conditions += [are_different(parts), f"(not {settled} or {settled}.isdisjoint(({', '.join(parts)},)))"]
+                else:
+                    conditions.append(
+                        f"len(found := {{{', '.join(parts)}}}) == {len(parts)} and found.isdisjoint({settled})")
         return conditions
 
     def _settle(self, told_apart: bool, found: tuple[Any, ...]) -> bool:
