@@ -220,7 +220,7 @@ class StaticFunction:
         modes = modes_now()
         try:
             if not kwargs and self._fewest <= len(args) <= self._most and (
-                self._input_spec is None and self._function.__code__ is self._code  # type: ignore[attr-defined]
+                self._input_spec is None and self._function.__code__ is self._code
             ):
                 bound = self._bind_flat(*args)
             else:

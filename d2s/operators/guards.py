@@ -318,7 +318,8 @@ class GuardSet:
             elif parts:
                 settled = f"settled[{told_apart}]"
                 if told_apart and read.keys() >= set(own) and len(own) <= _FEW:
-                    conditions += [are_different(parts), f"(not {settled} or {settled}.isdisjoint(({', '.join(parts)},)))"]
+                    listed = f"({', '.join(parts)},)"
+                    conditions += [are_different(parts), f"(not {settled} or {settled}.isdisjoint({listed}))"]
                 else:
                     conditions.append(
                         f"len(found := {{{', '.join(parts)}}}) == {len(parts)} and found.isdisjoint({settled})")
