@@ -176,8 +176,8 @@ KINDS = (
     gradient(
         "G10",
         "A second derivative that there is not",
-        cause="A gradient was computed by Python code, or went through hooks of a Program built by hand, and was to "
-        "be differentiated again.",
+        cause="A gradient of a Program built by hand was to be differentiated again that was computed by Python code, "
+        "or has gone back through a loop.",
         fix="Use a static function and `grad(..., create_graph=True)` outside of it, or compute eagerly.",
         example="""
             from d2s import static
@@ -185,15 +185,17 @@ KINDS = (
             paddle.enable_static()
             x = static.data("x", [1])
             x.stop_gradient = False
-            x.register_hook(lambda g: g * g)
-            (g,) = static.gradients([x * x], [x])
+            n = paddle.full([], 0, "int64")
+            n, y = static.nn.while_loop(lambda n, y: n < 2, lambda n, y: (n + 1, y * x), [n, x * 1])
+            (g,) = static.gradients([y], [x])
             static.gradients([g], [x])
         """,
         fixed="""
             @paddle.jit.to_static
             def f(x):
-                y = x * x
-                y.register_hook(lambda g: g * g)
+                y = x
+                for _ in range(2):
+                    y = y * x
                 return y
 
             x = paddle.to_tensor([1.0], stop_gradient=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import DType
-from d2s.eager.tape import Edge
+from d2s.eager.tape import Edge, LeafNode
 from d2s.eager.tensor import Tensor
 from d2s.eager.walk import Walk
 from d2s.errors import DTypeError, GradientError, ShapeError
@@ -116,12 +116,37 @@ def grad(
     return result
 
 
+class _Contributions(Walk):
+    """A walk to targets of which the hooks wait for what comes from elsewhere, too."""
+
+    def _finish(self, leaf: LeafNode) -> None:
+        grad = self._leaf_slots.pop(leaf, None)
+        if grad is not None:
+            self.capture((leaf, 0), grad)
+
+
+def contributions(
+    outputs: Sequence[Tensor | None], grads: Sequence[Tensor | None], inputs: Sequence[Tensor], create_graph: bool
+) -> list[Tensor | None]:
+    """What `outputs` contribute to the gradients of leaves; the graph is kept, and hooks of these are not called.
+
+    Outputs that there are not, or that stop gradients, and those without a gradient contribute nothing.
+    """
+    walk = _Contributions(True, create_graph, [tensor.graph_edge() for tensor in inputs])
+    walk.run([
+        (output.graph_edge(), grad) for output, grad in zip(outputs, grads, strict=True)
+        if output is not None and grad is not None and not output.stop_gradient])
+    assert walk.captured is not None
+    return [walk.captured[tensor.graph_edge()] for tensor in inputs]
+
+
 def _backward_from(tensor: Tensor, grad_tensor: Any, retain_graph: bool) -> None:
     """`backward` of one tensor."""
     Walk(retain_graph).run([_root(tensor, grad_tensor)])
 
 
 Tensor._backward = _backward_from
+Tensor._contributions = staticmethod(contributions)
 
 
 def _owner(tensors: Sequence[Any]) -> Any:

@@ -34,6 +34,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase, metaclass=WatchedClass):
     interpreter: EagerInterpreter
     # In `d2s.eager.backward`, which needs this class.
     _backward: Callable[..., None]
+    _contributions: Callable[..., Any]
 
     __slots__ = (
         "__dict__", "__weakref__", "_index", "_kind", "_leaf", "_node", "_sharing", "_stop_gradient", "data", "version",

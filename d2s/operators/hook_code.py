@@ -347,8 +347,10 @@ class _Reading:
             changes.containers = True
             self._changed(stack[-place] if len(stack) >= place else None)
         elif name == "BINARY_OP" and instruction.argrepr.endswith("="):
-            changes.containers = True
-            self._changed(stack[-2] if len(stack) >= 2 else None)
+            owners = stack[-2] if len(stack) >= 2 else None
+            # ``n += 1`` adds to no container.
+            changes.containers |= owners is None or any(isinstance(owner, CONTAINERS) for owner in owners)
+            self._changed(owners)
         elif name in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in code.co_freevars:
             if instruction.argval in self.cells:
                 changes.note_variable(self.cells[instruction.argval], instruction.argval, kind)

@@ -19,7 +19,7 @@ from d2s.ops.creation import zeros
 from d2s.ops.reduction import unbroadcast, unbroadcast_like
 from d2s.static.aliases import Alias, Aliases, Question
 from d2s.static.backward_regions import Gradient, Gradients, Loop, choose, cond, merge
-from d2s.static.backward_users import through_py_func, through_py_layer
+from d2s.static.backward_users import through_hooks, through_py_func, through_py_layer
 from d2s.static.builder import StaticInterpreter
 from d2s.static.keeping import records_read, saved_values
 from d2s.static.program import Block, Operator, Program, Value, map_values
@@ -127,7 +127,15 @@ class _Unsaved:
 
 
 class Backward:
-    """State of one derivation."""
+    """State of one derivation.
+
+    Attributes
+    ----------
+    may_follow : bool
+        True if another derivation may follow, of what is recorded now.
+    """
+
+    may_follow = False
 
     def __init__(
         self, program: Program, result: Program, edges: Sequence[Value],
@@ -298,10 +306,16 @@ class Backward:
         if op is None:
             if operator.kind == "leaf":
                 self.leaves.append(operator.outputs[1])
+            elif operator.kind in ("add_present", "or_zeros"):
+                # What is not there goes on to nobody.
+                for value in operator.inputs[: 2 if operator.kind == "add_present" else 1]:
+                    self.contribute(grads, value, found[0])
             elif operator.kind == "py_func":
                 through_py_func(self, operator, found, grads)
             elif operator.kind == "py_layer":
                 through_py_layer(self, operator, found[1:], grads)
+            elif operator.kind in ("call_hooks", "through_hooks"):
+                through_hooks(self, operator, found, grads)
             return
         needs = [self.needs(value) and op.differentiates(index) for index, value in enumerate(operator.inputs)]
         if not any(needs):
@@ -372,7 +386,7 @@ class Backward:
     def or_zeros(self, g: Gradient, like: Value) -> Variable:
         if g.certain:
             return self.variable(g.value)
-        out = self.record.new_value(g.value.name, like.spec)
+        out = self.record.new_value(g.value.name, like.spec, g.value.stop_gradient)
         # A value is kept for its size only where that is not known.
         assert like.spec is not None
         sized = self.record.value_of(self.zeros_like(like)) if like.spec.is_static else like
@@ -451,7 +465,8 @@ class Backward:
         if held.certain and g.certain:
             total = self.record.value_of(self.variable(held.value) + self.variable(g.value))
         else:
-            total = self.record.new_value(f"{value.name}@GRAD", value.spec)
+            stops = held.value.stop_gradient and g.value.stop_gradient
+            total = self.record.new_value(f"{value.name}@GRAD", value.spec, stops)
             self.record.emit("add_present", (held.value, g.value), (total,))
         grads[value] = Gradient(total, held.certain or g.certain)
 

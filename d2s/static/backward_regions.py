@@ -96,13 +96,17 @@ def merge(
         if within is not None and held is not None and held.value is (first or second).value:  # type: ignore[union-attr]
             merged[value] = held
             continue
-        out = backward.record.new_value(f"{value.name}@GRAD", value.spec)
+        stops = all(g is None or g.value.stop_gradient for g in (first, second))
+        out = backward.record.new_value(f"{value.name}@GRAD", value.spec, stops)
         then.outputs += (first.value if first is not None else absent,)
         orelse.outputs += (second.value if second is not None else absent,)
         outputs.append(out)
         merged[value] = Gradient(out, certain, within)
     if outputs or then.operators or orelse.operators:
-        backward.record.emit("cond", (test(),), tuple(outputs), attrs, effect=True, blocks=(then, orelse))
+        emitted = backward.record.emit("cond", (test(),), tuple(outputs), attrs, effect=True, blocks=(then, orelse))
+        if any(not out.stop_gradient for out in outputs):
+            # It may be gone back through in its turn.
+            emitted.record = backward.record.new_value("record", None)
     grads.clear()
     grads.update(merged)
 
@@ -201,7 +205,8 @@ class Loop:
         block.inputs = tuple(g.value for g in first.values())
         block.outputs = tuple(after[value].value if value in after else absent for value in first)
         held = [self.carried[value] if value in self.carried else self.outer.get(value) for value in first]
-        finals = tuple(record.new_value(f"{value.name}@GRAD", value.spec) for value in first)
+        stops = not self.backward.may_follow
+        finals = tuple(record.new_value(f"{value.name}@GRAD", value.spec, stops) for value in first)
         record.emit(
             "reversed_turns", tuple(absent if g is None else g.value for g in held), finals,
             {"record": operator.record, "of": operator}, effect=True, blocks=(block,),

@@ -124,6 +124,7 @@ class _GradientsInPlace(Backward):
     """Derives gradients like `Backward`, but into the Program itself: no gradient leaves it on the way."""
 
     record: GraphInterpreter
+    may_follow = True
 
     def __init__(self, recorder: GraphInterpreter, wanted: Sequence[Value], blocked: set[Value]) -> None:
         program = recorder.program
@@ -136,6 +137,17 @@ class _GradientsInPlace(Backward):
         self.reached: set[Operator] = set()
         # Contributions are summed up here, at inputs as at any other value.
         self.edges = {}
+        captured = self._captured()
+        for operator in program.all_operators():
+            if operator.kind == "call_hooks":
+                # Hooks may use any tensor from outside, also those that have come to the Program since.
+                operator.inputs = (*operator.inputs[:2], *captured)
+            elif operator.kind == "through_hooks":
+                _check_known(operator, [value for value in captured if value in self.requested])
+
+    def _captured(self) -> tuple[Value, ...]:
+        """The tensors from outside that require a gradient."""
+        return tuple(value for _, value in self.record.captured.values() if not value.stop_gradient)
 
     def derive(self, targets: Sequence[Variable], seeds: Sequence[Variable | None]) -> dict[Value, Variable]:
         """Record the gradients; those of the requested values."""
@@ -162,7 +174,7 @@ class _GradientsInPlace(Backward):
         """The inputs whose gradient is complete once an operator has been visited; None: before the first."""
         last: dict[Value, Operator | None] = dict.fromkeys(targets)
         for operator in reversed(operators):
-            if any(out in last for out in operator.outputs):
+            if any(out in last for one in _all_in(operator) for out in one.outputs):
                 self.reached.add(operator)
                 # The first argument is finished first.
                 for value in dict.fromkeys(self._sources(operator)):
@@ -177,7 +189,7 @@ class _GradientsInPlace(Backward):
 
     def _sources(self, operator: Operator) -> Iterator[Value]:
         """Values to which an operator may contribute."""
-        for one in (operator, *(inner for block in operator.blocks for inner in walk_operators(block))):
+        for one in _all_in(operator):
             for index, value in enumerate(one.inputs):
                 if self.needs(value) and (one.op is None or one.op.differentiates(index)):
                     yield value
@@ -216,20 +228,37 @@ class _GradientsInPlace(Backward):
         return g
 
     def _call_hooks(self, value: Value, g: Gradient, point: Value) -> Gradient:
-        out = self.record.new_value(f"{value.name}@GRAD", value.spec, g.value.stop_gradient)
+        # What hooks make of a gradient may depend on tensors from outside.
+        out = self.record.new_value(f"{value.name}@GRAD", value.spec, False)
         attrs = {"output": None, "name": value.name}
         self.record.emit("call_hooks", (g.value, point), (out,), attrs, effect=True)
         return Gradient(out, g.certain)
 
+
     def propagate(self, operator: Operator, grads: dict[Value, Gradient]) -> None:
-        if operator.kind == "call_hooks" and not operator.outputs[0].stop_gradient:
+        is_of_user = operator.kind == "py_func" and "backward" not in operator.attrs
+        if operator.kind == "reversed_turns" or is_of_user:
+            what = "been computed by the backward function of a py_func" if is_of_user else "gone back through a loop"
             raise GradientError(
-                f"the gradient of {operator.attrs['name']} went through hooks, which cannot be differentiated in a "
-                "Program that is built by hand",
-                operator.location, "Use to_static and grad(..., create_graph=True).",
-                kind="G10",
-            )
+                f"a gradient that has {what} cannot be differentiated in a Program that is built by hand",
+                operator.location, "Use to_static and grad(..., create_graph=True).", kind="G10")
         super().propagate(operator, grads)
+
+
+def _check_known(operator: Operator, tensors: Sequence[Value]) -> None:
+    """Refuse to differentiate what has been differentiated through hooks with respect to tensors that came later."""
+    missing = next((value for value in tensors if value not in operator.inputs), None)
+    if missing is not None:
+        raise GradientError(
+            f"{missing.name} has come to the Program after gradients were taken through hooks, which may use it",
+            user_location(), "Use it in the Program before.", kind="G10")
+
+
+def _all_in(operator: Operator) -> Iterator[Operator]:
+    """An operator and those inside of it: earlier gradients may have read what these have computed."""
+    yield operator
+    for block in operator.blocks:
+        yield from walk_operators(block)
 
 
 def _recorder(variable: Any) -> GraphInterpreter:

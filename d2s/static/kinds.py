@@ -88,7 +88,9 @@ KINDS: dict[str, Kind] = {
     "register_hook": Kind("o", "o", "registers a gradient hook; gives the handle", effect=True,
                           attrs=("target", "hook")),
     # In backward.
-    "call_hooks": Kind("to?", "t", "the complete gradient of a value after its hooks", effect=True, alike=0),
+    "call_hooks": Kind("to?t*", "to?", "the complete gradient of a value after its hooks", effect=True, alike=0),
+    "through_hooks": Kind("o.*", "t*o?", "what taped hooks contribute to what they were given, and to tensors from "
+                          "outside", effect=True, attrs=("grads", "tensors")),
     "accumulate": Kind("t", "", "sends a contribution to an edge that leaves the Program", effect=True,
                        attrs=("edge", "name", "certain", "counted")),
     "arrived": Kind("", "", "says that the last contribution to an edge is in", effect=True, attrs=("edge", "name")),

@@ -27,6 +27,7 @@ from d2s.static.failures import called
 from d2s.static.graph import GraphInterpreter, spec_text
 from d2s.static.keeping import records_read, saved_values
 from d2s.static.program import Block, Operator, Program, Value
+from d2s.static.taped_hooks import Tape
 from d2s.static.variable import Variable
 
 
@@ -248,11 +249,33 @@ class _GraphRun:
         """A complete gradient after the hooks of this run, or of a tensor from outside; None if there is none."""
         if grad is None:
             return None
-        hooks = point if isinstance(point, HookList) else point.graph_edge()[0].hooks
-        if not isinstance(hooks, HookList) or not hooks:
+        hooks = _hooks_at(point)
+        if hooks is None:
             return grad
         return unwrap(hooks.run(wrap(np.asarray(grad), False), _detached))
 
 
+    def taped_hooks(self, grad: Any, point: Any) -> tuple[Any, Tape]:
+        """The same, with what is needed to differentiate what the hooks have done."""
+        if grad is None:
+            return None, Tape([None], [None])
+        given = out = wrap(np.asarray(grad), False)
+        hooks = _hooks_at(point)
+        if hooks is not None:
+            with GradModeBlock(True):
+                # Not the leaf itself: hooks may write to it.
+                out = hooks.run(given.clone(), _alias)
+        return unwrap(out), Tape([given], [out])
+
+
+def _hooks_at(point: Any) -> HookList | None:
+    hooks = point if isinstance(point, HookList) else point.graph_edge()[0].hooks
+    return hooks if isinstance(hooks, HookList) and hooks else None
+
+
 def _detached(gradient: Any) -> Any:
     return wrap(unwrap(gradient), False)
+
+
+def _alias(gradient: Any) -> Any:
+    return gradient.alias()

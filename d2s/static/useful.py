@@ -40,12 +40,12 @@ class _Search:
     def _operator(self, operator: Operator) -> None:
         for inner in operator.blocks:
             self.block(inner)
-        if operator.kind == "cond":
+        if operator.kind in ("cond", "reversed_turns"):
             for branch in operator.blocks:
                 for out, final in zip(branch.outputs, operator.outputs, strict=False):
                     if out in self.useful:
                         self.useful.add(final)
-        elif any(
+        if operator.kind != "cond" and any(
             value in self.useful and (operator.op is None or operator.op.differentiates(index))
             for index, value in enumerate(operator.inputs)
         ):

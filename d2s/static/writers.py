@@ -320,6 +320,10 @@ def _contributed(w: FunctionWriter, operator: Operator) -> None:
 
 
 def _call_hooks(w: FunctionWriter, operator: Operator) -> None:
+    if len(operator.outputs) > 1:
+        grad, point = map(w.name, operator.inputs[:2])
+        w.assign(operator, f"run.taped_hooks({grad}, {point})")
+        return
     point = w.name(operator.inputs[1]) if len(operator.inputs) > 1 else "None"
     attrs = operator.attrs
     w.assign(
@@ -327,6 +331,13 @@ def _call_hooks(w: FunctionWriter, operator: Operator) -> None:
         f"run.call_hooks(walk, {w.name(operator.inputs[0])}, {point}, {attrs['output']})",
     )
     w.check_order(w.name(operator.outputs[0]))
+
+
+def _through_hooks(w: FunctionWriter, operator: Operator) -> None:
+    tape, *values = map(w.name, operator.inputs)
+    count, is_taped = operator.attrs["grads"], operator.outputs[-1].spec is None
+    tensors = w.expression(operator.attrs["tensors"])
+    w.assign(operator, f"{tape}.back([{', '.join(values[:count])}], {tensors}, {is_taped})")
 
 
 def _hooked(w: FunctionWriter, operator: Operator) -> None:
@@ -428,6 +439,7 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "arrived": _arrived,
     "contributed": _contributed,
     "call_hooks": _call_hooks,
+    "through_hooks": _through_hooks,
     "start_sum": _start_sum,
     "add_to_sum": _add_to_sum,
     "start_rows": _start_rows,

@@ -225,14 +225,6 @@ def test_gradients_of_gradients(programs):
     assert [value.tolist() for value in run(programs[0], [first, second], x=[2.0])] == [[12.0], [12.0]]
 
 
-def test_gradients_through_a_hook_are_refused_not_wrong(programs):
-    x = leaf_input()
-    x.register_hook(lambda g: g * g)
-    (first,) = static.gradients(x * x, x)
-    with pytest.raises(d2s.GradientError, match="went through hooks"):
-        static.gradients(first, x)
-
-
 @pytest.mark.parametrize("batch", [1, 2, 5])
 def test_a_free_size_is_known_only_to_the_run(programs, batch):
     linear = d2s.nn.Linear(3, 2)
