@@ -193,8 +193,8 @@ class _GradientsInPlace(Backward):
             for index, value in enumerate(one.inputs):
                 if self.needs(value) and (one.op is None or one.op.differentiates(index)):
                     yield value
-        for block in operator.blocks:
-            yield from filter(self.needs, block.outputs)
+            for block in one.blocks:
+                yield from filter(self.needs, block.outputs)
 
     def _finish_inputs(self, operator: Operator | None, grads: dict[Value, Gradient]) -> None:
         """The inputs to which `operator` was the last to contribute."""

@@ -225,6 +225,18 @@ def test_gradients_of_gradients(programs):
     assert [value.tolist() for value in run(programs[0], [first, second], x=[2.0])] == [[12.0], [12.0]]
 
 
+@pytest.mark.parametrize(("at", "factor"), [([1.0, 2.0], 2.0), ([0.1, 0.2], 3.0), ([-1.0, 0.0], 4.0)])
+def test_values_that_a_branch_in_a_branch_gives_have_gradients(programs, at, factor):
+    x = leaf_input(shape=[2])
+    y, z, w = x * 2, x * 3, x * 4
+
+    def inner():
+        return static.nn.cond(x.sum() > 1, lambda: y, lambda: z)
+
+    (gradient,) = static.gradients(static.nn.cond(x.sum() > 0, inner, lambda: w), x)
+    assert run(programs[0], [gradient], x=at)[0].tolist() == [factor, factor]
+
+
 @pytest.mark.parametrize("batch", [1, 2, 5])
 def test_a_free_size_is_known_only_to_the_run(programs, batch):
     linear = d2s.nn.Linear(3, 2)

@@ -65,10 +65,10 @@ def product(log, a, b):
 
 
 class Written:
-    """A random program as text."""
+    """A random program as text; with `nested`, branches may give values from outside and what branches in them give."""
 
-    def __init__(self, random: Random) -> None:
-        self.random = random
+    def __init__(self, random: Random, nested: bool = False) -> None:
+        self.random, self.nested = random, nested
         self.names, self.lines, self.count = ["x", "y"], list[str](), 0
 
     def fresh(self) -> str:
@@ -93,6 +93,16 @@ class Written:
         """A statement for the inside of a branch or turn, where `q` is a value."""
         return self.random.choice([self.hook(), self.hook("q"), "pass"])
 
+    def test(self) -> str:
+        return f"{self.name()}.sum() > {self.random.choice(['0.1', '-1.0', '9.0'])}"
+
+    def branch(self) -> str:
+        """What a branch gives: something new, a value from outside of it, or what a branch in it gives."""
+        kind = self.random.randrange(4) if self.nested else 2
+        if kind > 1:
+            return self.expression()
+        return self.name() if kind else f"static.nn.cond({self.test()}, lambda: {self.name()}, lambda: {self.branch()})"
+
     def statement(self) -> None:
         kinds = ["plain"] * 4 + ["hook"] * 4 + ["split", "py_func", "cond", "while"]
         kind, new = self.random.choice(kinds), self.fresh()
@@ -109,9 +119,8 @@ class Written:
         elif kind == "cond":
             for way in "ab":
                 self.lines += [
-                    f"def {way}{new}():", f"    q = {self.expression()}", f"    {self.inner()}", "    return q"]
-            test = f"{self.name()}.sum() > {self.random.choice(['0.1', '-1.0', '9.0'])}"
-            self.lines.append(f"{new} = static.nn.cond({test}, a{new}, b{new})")
+                    f"def {way}{new}():", f"    q = {self.branch()}", f"    {self.inner()}", "    return q"]
+            self.lines.append(f"{new} = static.nn.cond({self.test()}, a{new}, b{new})")
         else:
             self.lines += [f"def a{new}(i, q):", f"    {self.inner()}", f"    q = q * {self.name()} * 0.7",
                            f"    {self.inner()}", "    return i + 1, q",
@@ -160,6 +169,23 @@ def compare(random: Random) -> None:
 @given(st.randoms(use_true_random=False))
 def test_a_program_built_by_hand_is_eager_mode(random):
     compare(random)
+
+
+def names_in(log: Log) -> list[str]:
+    return sorted(entry if isinstance(entry, str) else entry[0] for entry in log)
+
+
+@given(st.randoms(use_true_random=False))
+def test_branches_in_branches(random):
+    """Up to the order of sums: what a branch in a branch contributes to a value from outside is summed up first."""
+    text = Written(random, nested=True).text()
+    namespace: dict[str, Any] = {"d2s": d2s, "static": static}
+    exec(text, namespace)
+    logs = [Log(), Log()]
+    expected, found = eagerly(namespace["f"], logs[0]), by_hand(namespace["f"], logs[1])
+    for given_, known in zip(found, expected, strict=True):
+        np.testing.assert_allclose(given_, known, rtol=1e-4, atol=1e-5, err_msg=text)
+    assert names_in(logs[1]) == names_in(logs[0]), text
 
 
 def test_a_planted_fault_is_noticed(monkeypatch):
