@@ -27,13 +27,14 @@ from d2s.operators import (
     places,
     special_methods,
 )
+from d2s.operators.carried import ANYTHING
 from d2s.operators.control_flow import Turns, either, for_loop, length_of_range, not_
 from d2s.operators.guards import ABSENT
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import call_builtin, holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
 from d2s.operators.older_arrays import index_of, know
-from d2s.operators.open_items import TableView, is_open, is_open_table, refuse
+from d2s.operators.open_items import TableView, elements_of, is_open, is_open_table, refuse
 from d2s.operators.sorting import in_order
 from d2s.operators.special_methods import asking, untraced
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
@@ -327,6 +328,10 @@ def _whole(tracer: Tracer, function: Any, thing: Any, named: dict[str, Any]) -> 
     things = open_functions.as_open_list(tracer, thing)
     if things is None:
         return None
+    if function is dict and elements_of(things).form == ANYTHING:
+        made = open_tables.of_pairs(tracer, things)
+        open_tables.update(tracer, made, **named)
+        return made
     if function in (set, frozenset, dict):
         return keys.made(tracer, function, things, named)
     if function is tuple:

@@ -46,6 +46,10 @@ _CHANGING = frozenset(
 _SETTING = frozenset({
     "setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "exec", "eval", "globals"})
 _ANY_NAME = _SETTING | {"getattr", "methodcaller", "attrgetter"}
+# They fill objects that are new then.
+_WHEN_MADE = frozenset({
+    "__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__setstate__", "__copy__",
+    "__deepcopy__"})
 _WRITTEN_IN_C = (BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType)
 # Functions of these change none of their arguments.
 _ONLY_COMPUTING = frozenset({"builtins", "math", "cmath", "d2s", "numpy", "time", "typing", "logging", "warnings"})
@@ -208,7 +212,7 @@ class Changes:
 
     def _called(self, thing: Any) -> Iterator[Any]:
         """The functions of its class that calls and operators find."""
-        for name in {name for base in type(thing).__mro__ for name in vars(base) if name.startswith("__")}:
+        for name in {name for base in type(thing).__mro__ for name in vars(base) if name.startswith("__")} - _WHEN_MADE:
             yield from self._of_class(thing, name)
 
     def _of_class(self, thing: Any, name: str) -> Iterator[Any]:

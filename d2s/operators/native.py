@@ -189,10 +189,11 @@ def seen(tracer: Tracer, thing: Any) -> Any:
 def unpack(tracer: Tracer, value: Any, before: int | None, after: int | None) -> Any:
     """What ``a, b = value`` takes apart."""
     refuse_outer_iterator(tracer, value)
-    if is_open(value) or isinstance(value, TableView | SymbolicRange):
+    left = isinstance(value, ObjectVariable) and value.value.kind is None and value.value in tracer.elements
+    if left or is_open(value) or isinstance(value, TableView | SymbolicRange):
         from d2s.operators import open_functions
 
-        value = open_functions.as_open_list(tracer, value)
+        value = open_functions.list_of(tracer, value) if left else open_functions.as_open_list(tracer, value)
 
         if before is None:
             refuse("a list whose length only the run knows is unpacked into several displays")

@@ -6,12 +6,13 @@ from __future__ import annotations
 import copy
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from d2s.core.arrays import as_array
 from d2s.core.spec import Dim, TensorSpec, spec_of
 from d2s.eager.creation import to_tensor
+from d2s.errors import ExecutionError
 from d2s.operators import carried
 from d2s.operators.carried import Form, ObjectForm, OpenForm, SameForm, TensorForm
 from d2s.operators.control_flow import Turns, for_loop, if_else
@@ -165,12 +166,27 @@ _ELEMENTS_OF = {list: None, tuple: None, str: str, bytes: int, range: int}
 
 
 def list_of(tracer: Tracer, thing: ObjectVariable) -> list[Any] | None:
-    """A list of the run with what an object of the run gives to a loop, if that is known to be a sequence."""
+    """A list of the run with what an object of the run gives to a loop, if that is known to be a sequence.
+
+    So is what hooks have left, of which only the run knows what it is.
+    """
     kind = thing.value.kind
+    if kind is None and thing.value in tracer.elements:
+        found = tracer.python_call(_as_list, (thing,), kind=list, effect=True)
+        return new_list(tracer, found.value, Elements(carried.ANYTHING, is_older=True))
     if kind not in _ELEMENTS_OF:
         return None
     found = tracer.python_call(list, (thing,), kind=list, effect=True)
     return new_list(tracer, found.value, Elements(ObjectForm(_ELEMENTS_OF[kind])))
+
+
+def _as_list(thing: Any) -> list[Any]:
+    """A list as it is, so that changes of it are seen; what else can be looped over as list."""
+    if isinstance(thing, Iterator):
+        raise ExecutionError(
+            f"a {type(thing).__name__} that a hook has left is looped over", advice="Let the hook make a list of it.",
+            kind="X08")
+    return thing if type(thing) is list else list(thing)
 
 
 def smallest(tracer: Tracer, function: Callable[..., Any], thing: list[Any], **default: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import BuiltinMethodType
 from typing import Any
 
-from d2s.operators.carried import BuiltForm, Form, ObjectForm
+from d2s.operators.carried import ANYTHING, BuiltForm, Form, ObjectForm
 from d2s.operators.control_flow import Turns, if_else, not_
 from d2s.operators.late_call import late_call
 from d2s.operators.open_elements import element, kind_of, put, put_all, put_key
@@ -185,6 +185,14 @@ def as_dict(tracer: Tracer, table: Any) -> Any:
     return new_open(tracer, tracer.python_call(dict, (table,), kind=dict, effect=True).value, elements)
 
 
+def of_pairs(tracer: Tracer, pairs: list[Any]) -> Any:
+    """``dict(pairs)`` of a list into which hooks may have put anything."""
+    elements = Elements(ANYTHING, is_older=True, empty=dict)
+    assert elements.keys is not None
+    elements.keys.form = ObjectForm(None)
+    return new_open(tracer, tracer.python_call(dict, (pairs,), kind=dict, effect=True).value, elements)
+
+
 _OF_DICTS: dict[str, Callable[..., Any]] = {
     "get": _get, "pop": _pop, "setdefault": _set_default, "popitem": _pop_item, "update": update, "copy": copied,
     "__getitem__": item, "__setitem__": store_item, "most_common": _most_common,
@@ -309,5 +317,5 @@ class Walk:
 
 __all__ = [
     "TurnsOf", "as_dict", "augmented", "binary", "call_method", "contains", "copied", "item", "listed", "looked_up",
-    "store_item", "turns", "update",
+    "of_pairs", "store_item", "turns", "update",
 ]

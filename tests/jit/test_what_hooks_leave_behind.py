@@ -8,6 +8,7 @@ import heapq
 import inspect
 import operator
 from collections import Counter, defaultdict, deque
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -407,6 +408,137 @@ def numbers_that_become_others(x):
     numbers = x.astype("int64")
     (x * x).sum().backward()
     return whole, numbers * whole, numbers + part, type(part).__name__, name + "!", flag
+
+
+# --- what stays known, and what is done with it afterwards -----------------------------------------------------------
+
+
+@made
+def pairs_in_a_list(x):
+    log = []
+    y = x * 2
+    z = y * x
+    y.register_hook(lambda g: log.append(("y", g.sum().item())))
+    z.register_hook(lambda g: log.append(("z", g.sum().item())))
+    z.sum().backward()
+    (first, _), (second, _) = log
+    total = 0
+    for _, norm in log:
+        total = total + norm
+    doubled = {name: norm * 2 for name, norm in log}
+    return [name for name, _ in log], doubled, dict(log, k=1), dict(log)["z"], first + second, total * x
+
+
+@made
+def settings_beside_a_list(x):
+    settings, log = {"scale": 2.0, "on": True, "name": "k"}, []
+    box = SimpleNamespace(scale=0.5, names=["a", "b"])
+    y = x * 2
+    y.register_hook(lambda g: (log.append(g), g * settings["scale"] * box.scale)[1])
+    (y * y).sum().backward()
+    if settings["on"]:
+        x = x * settings["scale"]
+    return x, sorted(settings), box.names, len(log)
+
+
+@made
+def two_objects_with_one_name(x):
+    one, other = SimpleNamespace(n=0), SimpleNamespace(n=5)
+
+    def hook(g):
+        one.n += 1
+
+    x.register_hook(hook)
+    x.register_hook(lambda g: g * other.n)
+    (x * x).sum().backward()
+    return [1, 2, 3, 4, 5, 6][other.n], one.n
+
+
+@made
+def changes_after_it(x):
+    seen, log = {}, []
+    x.register_hook(lambda g: seen.update(g=g))
+    x.register_hook(lambda g: log.append(g))
+    (x * x).sum().backward()
+    seen["x"] = x * 5
+    seen.setdefault("z", x)
+    del seen["z"]
+    log.append(x)
+    return seen["x"] + seen["g"], list(seen), seen, log[-1] + log[0]
+
+
+@made
+def a_hook_that_does_not_run(x, w):
+    seen, box = {}, Shared()
+
+    def hook(g):
+        seen["g"] = g
+        box.total = g
+
+    w.register_hook(hook)
+    (x * x if x.sum() > 3.5 else x * w).sum().backward()
+    try:
+        found = seen["g"] * 2
+    except KeyError:
+        found = "none"
+    return found, seen.get("g"), len(seen), box.total
+
+
+@made
+def an_object_that_keeps_the_best(x):
+    box = SimpleNamespace(seen=[], best=0.0)
+
+    def hook(g):
+        norm = g.sum().item()
+        box.seen.append(norm)
+        box.best = max(box.best, norm)
+
+    x.register_hook(hook)
+    for k in range(3):
+        (x * x * k).sum().backward()
+    return box.best * x, len(box.seen), max(box.seen), sum(box.seen)
+
+
+@program
+def a_layer_that_counts():
+    class Net(d2s.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.scale, self.calls, self.blocks = 0.5, 0, [1, 2]
+
+        def hook(self, g):
+            self.calls += 1
+            return g * self.scale
+
+        def forward(self, x):
+            y = x * 3
+            y.register_hook(self.hook)
+            y.sum().backward()
+            for block in self.blocks:
+                x = x * block
+            return x * self.scale, self.calls
+
+    net = Net()
+    return lambda x: net(x)
+
+
+@made
+def a_hook_for_a_while(x):
+    y = x * 2
+    log = []
+    with hooked(y, lambda g: (log.append(g), g * g)[1]) as same:
+        (same * same).sum().backward(retain_graph=True)
+    (y * y).sum().backward()
+    return len(log), x.grad * 1
+
+
+@contextmanager
+def hooked(tensor, hook):
+    handle = tensor.register_hook(hook)
+    try:
+        yield tensor
+    finally:
+        handle.remove()
 
 
 # --- what is older than the call ------------------------------------------------------------------------------------
