@@ -202,7 +202,7 @@ def _instance_attribute(tracer: Tracer, value: Any, name: str) -> Any:
             tracer.guard_class(value, name)
             if not hasattr(type(found), "__set__"):
                 _guard_absent(tracer, value, name)
-            return late_call(getter, found, value, cls)
+            return late_call(getter, _descriptor(tracer, found), value, cls)
         if isinstance(found, functools.cached_property):
             tracer.guard_class(value, name)
             _guard_absent(tracer, value, name)
@@ -243,6 +243,13 @@ def _plain_attribute(tracer: Tracer, value: Any, name: str, found: Any, is_own: 
     if source is not None:
         return result if is_method and not is_own else _read(tracer, source, value, name)
     return tracer.lift(result) if isinstance(result, TensorBase) and not isinstance(result, Variable) else result
+
+
+def _descriptor(tracer: Tracer, found: Any) -> Any:
+    """An object that a class holds, as it is given to code of the user: as old as the class."""
+    if not tracer.is_outer(found) and not tracer.is_made(found):
+        tracer.remember(found, Constant(found))
+    return found
 
 
 # What the class gives back as its instances do.
@@ -335,7 +342,7 @@ def store_attr(tracer: Tracer, target: Any, name: str, value: Any) -> None:
     setter = lookup(type(found), "__set__") if found is not ABSENT else None
     if _is_user_code(setter):
         tracer.guard_class(target, name)
-        late_call(setter, found, target, value)
+        late_call(setter, _descriptor(tracer, found), target, value)
         return
     store_plainly(tracer, target, name, value)
 
@@ -386,7 +393,7 @@ def _deleter(tracer: Tracer, target: Any, name: str) -> tuple[Any, ...] | None:
     method = lookup(type(found), "__delete__") if found is not ABSENT else None
     if _is_user_code(method):
         tracer.guard_class(target, name)
-        return method, found, target
+        return method, _descriptor(tracer, found), target
     return None
 
 

@@ -30,17 +30,21 @@ from d2s.static.variable import ObjectVariable, Variable
 if TYPE_CHECKING:
     from d2s.operators.tracer import Tracer
 
+
 class Watch:
-    """What hooks may do while `backward` runs; made before it.
+    """What code of the user may do that something else runs in the middle of the Program; made before it.
 
     Parameters
     ----------
     tracer : Tracer
+    functions : iterable of callables, optional
+        That code; by default all hooks, which `backward` runs.
     """
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Tracer, functions: Iterable[Any] | None = None) -> None:
         self.tracer = tracer
-        self.changes = Changes([*tracer.hooks.values(), *_hooks_from_outside(tracer)], tracer)
+        hooks = [*tracer.hooks.values(), *_hooks_from_outside(tracer)] if functions is None else functions
+        self.changes = Changes(hooks, tracer)
         self.tensors = self._tensors()
         self.before = tracer.python_call(states_of, self.tensors, effect=True) if self.tensors else None
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import Location, TracingError, user_location
-from d2s.operators import coroutines, places, policy
+from d2s.operators import coroutines, places, policy, users_code
 from d2s.operators.equality import is_plain
 from d2s.operators.older_arrays import holds_older_content, know
 from d2s.operators.open_elements import forget_elements, open_up
@@ -55,9 +55,9 @@ READERS: dict[type, frozenset[str]] = {
 }
 
 
-# Classes that only keep what they are given, or hand it on.
+# Classes that hand on what they are given.
 _HAND_ON = (
-    functools.partial, itertools.chain, itertools.cycle, itertools.zip_longest, itertools.product, itertools.pairwise,
+    itertools.chain, itertools.cycle, itertools.zip_longest, itertools.product, itertools.pairwise,
     itertools.permutations, itertools.combinations,
 )
 
@@ -122,7 +122,8 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
         return _call_with_older(tracer, func, args, kwargs)
     if module not in PURE:
         return call_unknown(tracer, func, args, kwargs)
-    if isinstance(func, type) and issubclass(func, BaseException):
+    if isinstance(func, type) and (issubclass(func, BaseException) or func is functools.partial):
+        # They keep these very objects.
         return func(*args, **kwargs)
     if any(func is known for known in _HAND_ON) and not any(isinstance(arg, ObjectVariable) for arg in args[1:]):
         return _call_with_older(tracer, func, args, kwargs)
@@ -371,6 +372,7 @@ _LOG = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exce
 def run_later(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObjectVariable:
     """A call that is an effect of the Program."""
     tracer.effects += 1
+    given = func
     module = policy.module_of(func)
     kind = _RESULTS.get((module, getattr(func, "__name__", "")))
     if module == "logging":
@@ -378,7 +380,8 @@ def run_later(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str
     if tracer.attempts and isinstance(func, BuiltinMethodType) and type(func.__self__) in (list, dict, set, deque):
         # As what the run can try on a copy.
         func, args = getattr(type(func.__self__), func.__name__), (func.__self__, *args)
-    return tracer.python_call(func, args, kwargs, kind=kind, effect=True)
+    with users_code.watched(tracer, given, args, kwargs):
+        return tracer.python_call(func, args, kwargs, kind=kind, effect=True)
 
 
 # What well-known functions give.

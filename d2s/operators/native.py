@@ -10,13 +10,14 @@ import enum
 import operator
 from collections import deque
 from collections.abc import Iterable, Iterator
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
+from d2s.operators import policy
 from d2s.operators.choices import may_be
 from d2s.operators.equality import NUMBERS_AND_TEXTS, is_plain
 from d2s.operators.guards import Guard, lookup
@@ -320,12 +321,18 @@ def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
             "Make a new iterator, or count in a variable.",
             kind="U15",
         )
-    if isinstance(iterable, Iterator) and tracer.is_outer(iterable):
+    if tracer.is_outer(iterable) and (isinstance(iterable, Iterator) or _draws(type(iterable))):
         raise UnsupportedSyntaxError(
             f"a {type(iterable).__name__} from outside would be used up while the function is traced", user_location(),
             "Pass a list of its items, or keep the function eager with @d2s.jit.not_to_static.",
             kind="U15",
         )
+
+
+def _draws(cls: type) -> bool:
+    """True for samplers and loaders of d2s: each time they are run over, they draw another order."""
+    found = lookup(cls, "__iter__")
+    return policy.has_state(cls) and isinstance(found, FunctionType) and policy.is_own(found.__code__)
 
 
 __all__ = ["binary", "is_plain", "matched", "refuse_outer_iterator", "seen", "truth", "unpack"]

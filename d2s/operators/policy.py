@@ -122,7 +122,8 @@ _WITH_STATE = ("d2s.optimizer.", "d2s.metric", "d2s.io.sampler", "d2s.io.dataloa
 
 def module_of(fn: Any) -> str:
     """Top-level package in which a callable was defined."""
-    name = getattr(fn, "__module__", None)
+    # What `functools.wraps` makes has the `__module__` of another function.
+    name = fn.__globals__.get("__name__") if isinstance(fn, FunctionType) else getattr(fn, "__module__", None)
     if not isinstance(name, str):
         name = type(getattr(fn, "__self__", fn)).__module__
     return name.partition(".")[0]

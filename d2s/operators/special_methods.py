@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import access, native, policy
-from d2s.operators.guards import lookup
+from d2s.operators import access, native, users_code
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_symbols
 from d2s.operators.tracer import Tracer
@@ -58,24 +56,11 @@ def untraced(function: Callable[..., Any]) -> Callable[..., Any]:
 
 # --- text -----------------------------------------------------------------------------------------------------------
 
-_TELLING = ("__str__", "__repr__", "__format__")
-
-
-def runs_users_code(thing: Any) -> bool:
-    """True if a text of `thing` is made by a method of the user."""
-    parts = [*thing, *thing.values()] if isinstance(thing, dict) else thing
-    if isinstance(thing, native.CONTAINERS):
-        return any(map(runs_users_code, parts))
-    found = (lookup(type(thing), name) for name in _TELLING)
-    return any(isinstance(method, FunctionType) and policy.is_convertible(method) for method in found)
-
 
 def text_later(tracer: Tracer, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A text that is made when the Program runs."""
-    result = tracer.python_call(function, args, kwargs, kind=str, effect=True)
-    if runs_users_code((*args, *kwargs.values())):
-        tracer.anything_may_change()
-    return result
+    with users_code.watched(tracer, function, args, kwargs):
+        return tracer.python_call(function, args, kwargs, kind=str, effect=True)
 
 
 def as_text(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -199,6 +184,6 @@ def comparison_key(tracer: Tracer, compare: Any) -> Any:
 
 
 __all__ = [
-    "asking", "compares", "comparison_key", "equal", "formatted", "order_key", "runs_users_code", "search",
+    "asking", "compares", "comparison_key", "equal", "formatted", "order_key", "search",
     "text_later", "to_format", "to_repr", "to_str", "untraced", "users",
 ]

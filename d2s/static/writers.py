@@ -180,7 +180,7 @@ def _stops(w: FunctionWriter, operator: Operator) -> bool:
 def _is_own(function: Any) -> bool:
     """True for functions of d2s itself, which compute without NumPy or call the user's code by `outside`."""
     if isinstance(function, FunctionType):
-        return getattr(function, "__module__", "").startswith("d2s.operators.")
+        return str(function.__globals__.get("__name__")).startswith("d2s.operators.")
     return isinstance(function, type) or getattr(function, "computes_nothing", False) is True
 
 

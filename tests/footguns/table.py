@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.footguns import (  # noqa: F401
     arguments,
+    asked,
     cached,
     classes,
     conditions,
