@@ -24,7 +24,8 @@ def note_method(tracer: Tracer, owner: Any, name: str, args: tuple[Any, ...]) ->
     """Take note that a method has changed an older container."""
     place = _PUT_IN.get(name)
     is_known = type(owner) is list and (name in _PUT_NOTHING or (place is not None and len(args) > place))
-    tracer.changed(owner, is_known)
+    tracer.follow(owner, name, args)
+    tracer.changed(owner, is_known, is_followed=True)
     if is_known and place is not None:
         note_put(tracer, owner, args[place])
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import operator
 import weakref
@@ -53,6 +54,7 @@ class ContainerReader(OutsideReader):
         # When, in epochs, each was stored.
         self._stored_at: dict[Any, int] = {}
         self._viewed: dict[int, list[weakref.ref[Any]]] = {}
+        self._run_over: dict[int, list[weakref.ref[Any]]] = {}
         # Objects whose `__dict__` was looked at, by their own identity and by that of the dict.
         self._tables: dict[int, Any] = {}
 
@@ -235,13 +237,15 @@ class ContainerReader(OutsideReader):
     def store_item(self, target: Any, key: Any, value: Any) -> None:
         """``target[key] = value`` on an older container."""
         self._refuse_change_of_viewed(target)
+        if self._run_over:
+            self.follow(target, "__setitem__", (key, value))
         self.effect(operator.setitem, target, key, value)
         if not _tells_places_apart(key):
-            self.changed(target)
+            self.changed(target, is_followed=True)
             return
         others = [place[2] for place in self.pending if place[:2] == (id(target), "item")]
         if not all(type(other) is str if isinstance(key, str) else type(other) is tuple for other in others):
-            self.changed(target)
+            self.changed(target, is_followed=True)
         self.note_place(target, key, value)
 
     def note_place(self, target: Any, key: Any, value: Any) -> None:
@@ -282,12 +286,14 @@ class ContainerReader(OutsideReader):
             return key + len(thing) if key + len(thing) >= 0 else None
         return key
 
-    def changed(self, thing: Any, is_known: bool = False) -> None:
+    def changed(self, thing: Any, is_known: bool = False, is_followed: bool = False) -> None:
         """Note that an older object is changed as a whole: what it holds is known when the Program runs.
 
-        With `is_known` it is noted elsewhere what a list is given.
+        With `is_known` it is noted elsewhere what a list is given; with `is_followed`, loops over it know of it.
         """
         self._refuse_change_of_viewed(thing)
+        if self._run_over and not is_followed:
+            self.follow(thing)
         if not is_known:
             self.put_in[id(thing)] = None
         self.dirty[id(thing)] = thing
@@ -300,6 +306,30 @@ class ContainerReader(OutsideReader):
         copied = _Viewed(self.snapshot(table))
         self._viewed.setdefault(id(table), []).append(weakref.ref(copied))
         return copied
+
+    # --- what loops run over: it changes as the container does ----------------------------------------------------
+
+    def run_over(self, thing: Any) -> Any:
+        """A guarded copy of an older container, for a loop or an iterator."""
+        copied = self.snapshot(thing)
+        kind = _RUN_OVER.get(type(copied))
+        if kind is None or copied is thing:
+            return copied
+        copied = kind(copied)
+        self._run_over.setdefault(id(thing), []).append(weakref.ref(copied))
+        return copied
+
+    def follow(self, thing: Any, method: str = "", args: tuple[Any, ...] = ()) -> None:
+        """Let those that run over an older container see that a method of it is called; without one, it is unknown."""
+        views = [view for reference in self._run_over.get(id(thing), ()) if (view := reference()) is not None]
+        if not views:
+            return
+        if method not in _FOLLOWED or not self.is_outermost or any(isinstance(arg, ObjectVariable) for arg in args):
+            raise UnsupportedSyntaxError(
+                f"a {type(thing).__name__} from outside is changed while a loop or an iterator runs over it",
+                user_location(), "Run over a copy of it, list(...), or change it behind the loop.", kind="U05")
+        for view in views:
+            _apply(view, method, args)
 
     def attribute_table(self, thing: Any) -> None:
         """Note that the ``__dict__`` of an older object is looked at: it must not change in the same call."""
@@ -331,8 +361,37 @@ class ContainerReader(OutsideReader):
             )
 
 
+class _List(list[Any]):
+    """A list that can be watched."""
+
+
+class _Set(set[Any]):
+    """A set that can be watched."""
+
+
+_FOLLOWED = frozenset({
+    "append", "insert", "pop", "remove", "clear", "reverse", "appendleft", "popleft", "__setitem__", "__delitem__",
+    "add", "discard", "popitem", "setdefault"})
+
+
+def _apply(view: Any, method: str, args: tuple[Any, ...]) -> None:
+    """Change a copy as its original is changed."""
+    if method == "remove" and isinstance(view, list):
+        # Tensors are told by identity.
+        place = next((index for index, part in enumerate(view) if part is args[0]), None)
+        if place is not None:
+            del view[place]
+            return
+    # What does not work on the copy raises in the run.
+    with contextlib.suppress(LookupError, ValueError):
+        getattr(view, method)(*args)
+
+
 class _Viewed(dict[Any, Any]):
     """A dict that can be watched: views of it keep it alive."""
+
+
+_RUN_OVER: dict[type, Any] = {list: _List, dict: _Viewed, set: _Set, deque: copy.copy}
 
 
 def _refuse_table() -> NoReturn:

@@ -32,6 +32,8 @@ def shallow_copy(tracer: Tracer, thing: Any) -> Any:
     if tracer.is_made(thing):
         return _like(tracer, thing, content_of(thing))
     if isinstance(thing, ObjectVariable) or _belongs_to_others(tracer, thing):
+        # Both hold the same things: what is done to those of the copy shows in the original.
+        tracer.anything_may_change()
         return run_later(tracer, copy.copy, (thing,), {})
     return copy.copy(thing)
 

@@ -257,8 +257,10 @@ def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
         open_up(tracer, target)
         tracer.effect(operator.delitem, target, index)
     elif isinstance(target, ObjectVariable) or tracer.is_outer(target):
+        if tracer.is_outer(target):
+            tracer.follow(target, "__delitem__", (index,))
         tracer.effect(operator.delitem, target, index)
-        tracer.changed(target)
+        tracer.changed(target, is_followed=True)
     else:
         del target[index]
 

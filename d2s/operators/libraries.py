@@ -13,14 +13,14 @@ import itertools
 import logging
 import math
 import sys
-from collections import deque
-from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
+from collections import ChainMap, deque
+from types import BuiltinMethodType, FunctionType, MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.errors import Location, TracingError, user_location
+from d2s.errors import Location, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import coroutines, places, policy, users_code
 from d2s.operators.equality import is_plain
 from d2s.operators.older_arrays import holds_older_content, know
@@ -54,6 +54,8 @@ READERS: dict[type, frozenset[str]] = {
                       "__reversed__"}),
 }
 
+
+_KEEP: tuple[type, ...] = (functools.partial, SimpleNamespace)
 
 # Classes that hand on what they are given.
 _HAND_ON = (
@@ -122,9 +124,15 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
         return _call_with_older(tracer, func, args, kwargs)
     if module not in PURE:
         return call_unknown(tracer, func, args, kwargs)
-    if isinstance(func, type) and (issubclass(func, BaseException) or func is functools.partial):
+    if isinstance(func, type) and (issubclass(func, BaseException) or func in _KEEP):
         # They keep these very objects.
         return func(*args, **kwargs)
+    if func is ChainMap and any(map(tracer.is_outer, args[:1])):
+        raise UnsupportedSyntaxError(
+            "a ChainMap of a dict from outside would write to a copy of it", user_location(),
+            "Make it outside, or with an empty dict first: ChainMap({}, ...).", kind="U05")
+    if func is MappingProxyType and tracer.is_outer(args[0]):
+        return func(tracer.run_over(args[0]))
     if any(func is known for known in _HAND_ON) and not any(isinstance(arg, ObjectVariable) for arg in args[1:]):
         return _call_with_older(tracer, func, args, kwargs)
     if holds_objects(args) or holds_objects(kwargs) or (module in ("math", "cmath") and holds_symbols(args)):
@@ -202,6 +210,12 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
         # It takes what is in a list for what is in an array.
         return run_later(tracer, func, args, kwargs)
     if not changes and any(id(arg) in tracer.dirty or not _is_flat(arg) for arg in older):
+        if isinstance(func, FunctionType) and args and isinstance(args[0], dict) and not tracer.is_outer(args[0]) and (
+                func.__name__ not in READERS[dict]):
+            raise UnsupportedSyntaxError(
+                f"{func.__name__}() of a {type(args[0]).__name__} made inside is given something that this function "
+                "has changed, or of which only the run knows what is in it", user_location(),
+                "Give it a copy that was made before the change.", kind="U04")
         return run_later(tracer, func, args, kwargs)
     looks = module in _CALLING
     if looks or any(func is known for known in _CALL_THEIR_ARGUMENTS):
@@ -218,7 +232,16 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
         return func(*args, **kwargs)
     if module == "numpy" or isinstance(func, np.ufunc):
         return tracer.late_arrays.call(func, seen(tracer, args), seen_named(tracer, kwargs))
+    if module == "itertools":
+        args = tuple(
+            tracer.run_over(arg) if isinstance(arg, _RUN_OVER_LATER) and tracer.is_outer(arg)
+            else tracer.snapshot_deeply(arg) for arg in args)
+        return func(*args, **seen_named(tracer, kwargs))
     return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+
+
+# What iterators see the later changes of.
+_RUN_OVER_LATER = (list, dict, set, deque)
 
 
 def check_unwritten(tracer: Tracer, array: Any, *given: Any) -> None:

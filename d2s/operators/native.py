@@ -76,12 +76,15 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     if name == "ne" and _inverts(left) and _user_method(tracer, left, "__eq__") is not None:
         same = binary(tracer, "eq", left, right)
         return tracer.python_call(operator.not_, (same,), kind=bool) if isinstance(same, ObjectVariable) else not same
-    operands = tracer.snapshot_deeply(left), tracer.snapshot_deeply(right)
+    # What is put together holds the very things that its parts hold.
+    seen = tracer.snapshot if name in _JOINING else tracer.snapshot_deeply
+    operands = seen(left), seen(right)
     if isinstance(left, _OF_NUMPY) or isinstance(right, _OF_NUMPY):
         return tracer.late_arrays.call(getattr(operator, name), operands, {})
     return getattr(operator, name)(*operands)
 
 
+_JOINING = frozenset({"add", "iadd", "mul", "imul", "or_", "ior"})
 _OF_NUMPY = (np.ndarray, np.generic)
 
 

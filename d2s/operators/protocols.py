@@ -67,7 +67,7 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
         if is_layer(iterable):
             return late_call(MethodType(lookup(type(iterable), "__iter__"), iterable))
         if isinstance(iterable, tuple | list | dict | set | frozenset | deque):
-            return tracer.snapshot(iterable)
+            return tracer.run_over(iterable)
         return _guarded_parts(tracer, iterable)
     return iterable
 

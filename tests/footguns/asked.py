@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import functools
 import heapq
 import json
 import logging
@@ -195,23 +194,6 @@ def wrapped_methods_of_files(stage):
         file.flush()
         file.seek(0)
         three_calls(stage, lambda z: z * float(file.readline()))
-
-
-@footgun
-def partial_functions_for_libraries(stage):
-    seen = []
-
-    def note(kept, number):
-        kept.append(number)
-        return -number
-
-    numbers = [1, 2]
-
-    def f(z):
-        numbers.sort(key=functools.partial(note, seen))
-        return z * len(seen)
-
-    three_calls(stage, f)
 
 
 @refused("a sampler from outside is run over: each time it draws another order")

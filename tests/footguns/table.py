@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.footguns import (  # noqa: F401
+    aliases,
     arguments,
     asked,
     cached,
