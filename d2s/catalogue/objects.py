@@ -501,6 +501,42 @@ KINDS = (
         """,
     ),
     syntax(
+        "U40",
+        "An object with `__del__` made inside",
+        cause="Python calls `__del__` when nobody has the object any more. While a function is traced that is at "
+        "another time than in the run, and the effects of the method would be lost.",
+        fix="Make the object outside, or call what `__del__` does by a name of its own, or in a `with` statement.",
+        example="""
+            closed = []
+
+            class Resource:
+                def __del__(self):
+                    closed.append(self)
+
+            @paddle.jit.to_static
+            def f(x):
+                resource = Resource()
+                return x * 2
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            closed = []
+
+            class Resource:
+                def close(self):
+                    closed.append(self)
+
+            @paddle.jit.to_static
+            def f(x):
+                resource = Resource()
+                resource.close()
+                return x * 2
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
         "U39",
         "A Layer or parameter made in a loop",
         cause="A Layer of your own, a parameter or a buffer is made in a static function, in code that is traced once "

@@ -52,6 +52,11 @@ def make(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any
         tracer.note_made(made)
         late_call(lookup(cls, "__init__"), made, *args, **kwargs)
         return made
+    if _is_written_by_user(lookup(cls, "__del__")):
+        raise UnsupportedSyntaxError(
+            f"a {cls.__name__} is made inside, whose __del__ is called when nobody has it any more: what is made while "
+            "a function is traced goes at another time than in the run", user_location(),
+            "Make it outside, or call what __del__ does by a name.", kind="U40")
     if _is_users(cls):
         new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
         for name in ("__new__", "__init__"):

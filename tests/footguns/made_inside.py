@@ -407,3 +407,19 @@ def loaders(stage):
         return z
 
     calls(stage, f)
+
+
+@refused("an object made inside has a __del__, which Python calls when it goes")
+def objects_that_act_when_they_go(stage):
+    gone = [1]
+
+    class Going:
+        def __del__(self):
+            gone[0] += 1
+
+    def f(z):
+        thing = Going()
+        del thing
+        return z * gone[0]
+
+    calls(stage, f)
