@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from d2s import (
+    amp,
     autograd,
     constants,
     device,
@@ -118,6 +119,7 @@ __all__ = [
     "Tensor",
     "TracingError",
     "UnsupportedSyntaxError",
+    "amp",
     "autograd",
     "create_parameter",
     "device",

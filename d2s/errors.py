@@ -10,6 +10,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import sysconfig
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from itertools import islice
 from types import CodeType, FrameType, TracebackType
 from typing import ClassVar
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
 from d2s import caller
@@ -50,6 +52,9 @@ __all__ = [
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _COMMAND = _PACKAGE + "cli" + os.sep
+# Where code lies that calls what the user has given it; within it may lie other code.
+_STDLIB, _NUMPY = sysconfig.get_paths()["stdlib"] + os.sep, os.path.dirname(np.__file__) + os.sep
+_NOT_STDLIB = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages", "test"))
 # Stands between `with` in the user's code and a context manager of d2s.
 _CONTEXTLIB = contextmanager.__code__.co_filename
 
@@ -349,9 +354,11 @@ def user_frame(frame: FrameType | None = None) -> FrameType | None:
 def user_location(frame: FrameType | None = None) -> Location | None:
     """Where in the user's source the program stands now, or None outside any user code.
 
-    While a Program runs that is the line that the operator came from.
+    While a Program runs that is the line that the operator came from.  Code of Python's library and of NumPy that
+    stands between, because the user gave it a tensor, is passed over.
     """
     found = frame if frame is not None else sys._getframe(1)
+    between: Location | None = None
     while found is not None:
         code = found.f_code
         if code.co_filename.startswith("<d2s "):
@@ -362,6 +369,15 @@ def user_location(frame: FrameType | None = None) -> Location | None:
             # What called the command `d2s` is no code of the user's.
             return None
         elif is_user_code(code):
-            return Location(code.co_filename, found.f_lineno, code=code, instruction=found.f_lasti)
+            place = Location(code.co_filename, found.f_lineno, code=code, instruction=found.f_lasti)
+            if not _is_between(code.co_filename):
+                return place
+            between = between or place
         found = found.f_back  # type: ignore[assignment]
-    return None
+    return between
+
+
+def _is_between(file: str) -> bool:
+    if file.startswith(_STDLIB):
+        return file.startswith(_NUMPY) or not any(part in file for part in _NOT_STDLIB)
+    return file.startswith(_NUMPY)

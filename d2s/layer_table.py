@@ -9,7 +9,7 @@ import numpy as np
 
 from d2s.core.spec import as_dtype, default_dtype
 from d2s.drawing.table import table
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.errors import ArgumentError, DTypeError
 from d2s.jit.function import static_mode
 from d2s.nn.layer import Layer
@@ -132,4 +132,4 @@ def _zeros(spec: Any, dtype: Any) -> Tensor:
     sizes = [1 if size is None or size == -1 else size for size in shape]
     if not all(isinstance(size, int) and size >= 0 for size in sizes):
         raise ArgumentError(f"the sizes in input_size must be whole numbers from 0, None or -1, got {shape!r}")
-    return Tensor(np.zeros(sizes, default_dtype() if dtype is None else as_dtype(dtype)))
+    return tensor_of(np.zeros(sizes, default_dtype() if dtype is None else as_dtype(dtype)))

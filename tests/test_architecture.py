@@ -40,6 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "nn": LOW | {"eager"},
     "optimizer": LOW | {"eager"},
     "io": LOW | {"eager"},
+    "amp": {"core", "errors"},
     "metric": LOW | {"eager"},
     "watching": LOW | {"eager", "static"},
     "profiler": FOUNDATION | {"watching", "drawing"},

@@ -8,7 +8,7 @@ from typing import Any
 from d2s.core.interpreter import called_in_mode, current_interpreter, state
 from d2s.core.spec import TensorSpec, is_floating
 from d2s.eager.tape import Edge, InteriorNode, zeros
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.eager.walk import Walk
 from d2s.errors import DTypeError, GradientError, NotSupportedError, ShapeError
 from d2s.words import counted
@@ -145,7 +145,7 @@ class PyLayer:
 def _joined(part: Tensor, node: PyLayerNode, position: int, inputs: Sequence[Tensor]) -> Tensor:
     """`part` as output of `node`; a tensor that existed before stays what it is and a new one stands for it."""
     if part._node is not None or not part._stop_gradient or any(part is value for value in inputs):
-        return Tensor(part.data, False, node, position)
+        return tensor_of(part.data, False, node, position)
     part._node, part._index = node, position
     part._set_stop_gradient(False)
     return part
@@ -183,7 +183,7 @@ class PyLayerNode(InteriorNode):
         found = self.layer.run_backward(context, self.specs, self.inputs, own)
         for edge, grad in zip(self.edges, found, strict=True):
             if grad is not None and edge is not None and walk.needs(edge):
-                walk.accumulate(edge, grad if walk.create_graph else Tensor(grad.data))
+                walk.accumulate(edge, grad if walk.create_graph else tensor_of(grad.data))
 
 
 def _check(layer: type[PyLayer], inputs: Sequence[TensorSpec], found: tuple[Any, ...]) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from d2s.cli.mistakes import FAILED, Mistake
 from d2s.core.spec import as_dtype
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.errors import D2SError, Location
 from d2s.jit import StaticFunction, to_static
 from d2s.nn.layer import Layer
@@ -270,7 +270,7 @@ def _random(shape: tuple[int, ...], dtype: Any, stops: bool, generator: np.rando
             f"an input of shape {list(shape)} takes {size / 2**30:,.1f} GiB; with gradients and copies that is more "
             "than the memory of this machine; give smaller sizes")
     if dtype.kind in "fc":
-        return Tensor(generator.standard_normal(shape).astype(dtype), stops)
+        return tensor_of(generator.standard_normal(shape).astype(dtype), stops)
     if dtype.kind == "b":
-        return Tensor(generator.integers(0, 2, shape).astype(dtype))
-    return Tensor(generator.integers(0, 10, shape).astype(dtype))
+        return tensor_of(generator.integers(0, 2, shape).astype(dtype))
+    return tensor_of(generator.integers(0, 10, shape).astype(dtype))

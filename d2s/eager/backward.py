@@ -11,7 +11,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import DType
 from d2s.eager.tape import Edge, LeafNode
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.eager.walk import Walk
 from d2s.errors import DTypeError, GradientError, ShapeError
 from d2s.words import counted
@@ -96,7 +96,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     grads = [None] * len(outputs) if grad_outputs is None else _listed(grad_outputs)
     grads = [
-        Tensor(np.ones_like(out.data)) if given is None else given for out, given in zip(outputs, grads, strict=True)
+        tensor_of(np.ones_like(out.data)) if given is None else given for out, given in zip(outputs, grads, strict=True)
     ]
     walk = Walk(keep, create_graph, edges, blocked)
     walk.run(_roots(outputs, grads))
@@ -111,7 +111,7 @@ def grad(
                 kind="G04",
             )
         if gradient is not None:
-            gradient = gradient.alias() if create_graph else Tensor(gradient.data)
+            gradient = gradient.alias() if create_graph else tensor_of(gradient.data)
         result.append(gradient)
     return result
 
@@ -182,14 +182,14 @@ def _root(tensor: Tensor, grad_tensor: Any) -> tuple[Edge, Tensor]:
     if grad_tensor is None:
         data = tensor.data
         if not data.ndim:
-            return edge, Tensor(_one(data.dtype))
+            return edge, tensor_of(_one(data.dtype))
         if data.size != 1:
             raise GradientError(
                 f"backward() without grad_tensor needs a tensor of one element, got shape {tensor.shape}",
                 advice="Reduce it first (loss.sum()), or pass grad_tensor.",
                 kind="G05",
             )
-        return edge, Tensor(np.ones_like(data))
+        return edge, tensor_of(np.ones_like(data))
     if not isinstance(grad_tensor, Tensor):
         raise DTypeError(f"grad_tensor must be a Tensor or None, got {type(grad_tensor).__name__}", kind="D04")
     if grad_tensor.shape != tensor.shape:

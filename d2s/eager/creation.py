@@ -7,7 +7,7 @@ from typing import Any
 from d2s.core.arrays import as_array
 from d2s.core.interpreter import current_interpreter
 from d2s.device import check_device
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import tensor_of
 
 
 def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Any:
@@ -42,6 +42,6 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
     stage = getattr(interpreter, "to_tensor", None)
     if stage is not None:
         return stage(data, dtype, stop_gradient)
-    tensor = Tensor(as_array(data, dtype))
+    tensor = tensor_of(as_array(data, dtype))
     tensor.stop_gradient = stop_gradient
     return tensor

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.errors import DTypeError
 
 
@@ -31,14 +31,14 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
         If `copy` is False.
     """
     if isinstance(dlpack, Tensor):
-        return Tensor(dlpack.data.copy())
+        return tensor_of(dlpack.data.copy())
     if type(dlpack).__name__ == "PyCapsule":
         dlpack = _Holder(dlpack)
     if not hasattr(dlpack, "__dlpack__"):
         raise DTypeError(f"from_dlpack needs an object with __dlpack__, got {type(dlpack).__name__}")
     if copy is False:
         raise BufferError("from_dlpack always copies: the arrays of a Tensor are never written to")
-    return Tensor(np.array(np.from_dlpack(dlpack)))
+    return tensor_of(np.array(np.from_dlpack(dlpack)))
 
 
 class _Holder:

@@ -16,7 +16,7 @@ from d2s.eager.cases import case_of
 from d2s.eager.quiet import is_quiet, quiet
 from d2s.eager.straight import NotExact, exactly
 from d2s.eager.tape import Edge, OpNode
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.errors import ShapeError
 from d2s.ops.sharing import VIEW_OPS
 
@@ -60,10 +60,10 @@ class EagerInterpreter:
         if is_wanted and op.is_differentiable and state.grad_enabled:
             return _recorded(op, args, arrays, attrs, result)
         if type(result) is np.ndarray:
-            return Tensor(result)
+            return tensor_of(result)
         if type(result) is tuple:
-            return tuple([Tensor(np.asarray(part)) for part in result])
-        return Tensor(np.asarray(result))
+            return tuple([tensor_of(np.asarray(part)) for part in result])
+        return tensor_of(np.asarray(result))
 
 
 def compute(op: Op, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
@@ -121,7 +121,7 @@ def _recorded(op: Op, args: tuple[Any, ...], arrays: list[Any], attrs: dict[str,
         result if type(result) is np.ndarray else np.asarray(result)]
     case = case_of(key, op, args, edges, parts)
     if not case.carries:
-        return tuple(map(Tensor, parts)) if several else Tensor(parts[0])
+        return tuple(map(tensor_of, parts)) if several else tensor_of(parts[0])
     inputs, versions = case.inputs.copy(), case.unread.copy()
     for index in case.saved:
         inputs[index] = arg = args[index]
@@ -131,18 +131,18 @@ def _recorded(op: Op, args: tuple[Any, ...], arrays: list[Any], attrs: dict[str,
     out = (tuple(parts) if several else parts[0]) if case.reads_out else None
     made = OpNode(op, attrs, inputs, versions, edges, case.specs, out, case)
     if not several:
-        return _result(made, parts[0], 0) if case.reads_out else Tensor(parts[0], False, made, 0)
+        return _result(made, parts[0], 0) if case.reads_out else tensor_of(parts[0], False, made, 0)
     return tuple([
-        _result(made, part, index) if is_floating(part.dtype) else Tensor(part) for index, part in enumerate(parts)
+        _result(made, part, index) if is_floating(part.dtype) else tensor_of(part) for index, part in enumerate(parts)
     ])
 
 
 def _result(node: OpNode, data: Any, index: int) -> Tensor:
-    tensor = Tensor(data, False, node, index)
+    tensor = tensor_of(data, False, node, index)
     node.follow(tensor, index)
     return tensor
 
 
 Tensor.interpreter = EagerInterpreter()
 set_default_interpreter(Tensor.interpreter)
-register_wrapping(Tensor, lambda tensor: tensor.data)
+register_wrapping(tensor_of, lambda tensor: tensor.data)

@@ -13,6 +13,7 @@ from d2s.core.interpreter import TensorBase, state
 from d2s.core.spec import is_floating
 from d2s.core.watched_class import WatchedClass
 from d2s.eager import views
+from d2s.eager.construction import data_and_dtype
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.values import TensorValues
 from d2s.errors import DTypeError, HookError, LeafError, ShapeError
@@ -23,12 +24,32 @@ from d2s.ops.methods import TensorMethods
 if TYPE_CHECKING:
     from d2s.eager.interpreter import EagerInterpreter
 
+_new = object.__new__
+
 
 class Tensor(TensorValues, TensorMethods, TensorBase, metaclass=WatchedClass):
     """A multi-dimensional array that knows how it was computed.
 
     Made by `d2s.to_tensor`, by creation functions and by ops.  `stop_gradient=True`, the default of `to_tensor`,
     means that no gradient is wanted.
+
+    Parameters
+    ----------
+    value : list, tuple, ndarray or Tensor, or any number of int
+        Data, which is copied: lists become float32, whatever is in them, the others keep their dtype.  Or the sizes
+        of a float32 tensor whose values will be written later; without any it has no elements.
+    name : str, optional
+        Its name.
+    stop_gradient : bool
+        False if gradients are wanted.
+    named
+        ``data=``, in place of `value`, always becomes float32.  ``place="cpu"`` and ``device="cpu"`` say what is the
+        case anyway; ``persistable`` and ``zero_copy`` are ignored.
+
+    Raises
+    ------
+    DTypeError
+        If the data is something else: numbers need `to_tensor`.
     """
 
     interpreter: EagerInterpreter
@@ -36,27 +57,28 @@ class Tensor(TensorValues, TensorMethods, TensorBase, metaclass=WatchedClass):
     _backward: Callable[..., None]
     _contributions: Callable[..., Any]
 
+    data: np.ndarray[Any, Any]
+    version: int
+    _index: int
+    _kind: Any
+    _leaf: LeafNode | None
+    _node: InteriorNode | None
+    _sharing: views.Sharing | None
+    _stop_gradient: bool
+
     __slots__ = (
         "__dict__", "__weakref__", "_index", "_kind", "_leaf", "_node", "_sharing", "_stop_gradient", "data", "version",
     )
 
-    def __init__(
-        self,
-        data: np.ndarray[Any, Any],
-        stop_gradient: bool = True,
-        node: InteriorNode | None = None,
-        index: int = 0,
-    ) -> None:
-        # Never written to: an in-place write puts another array here, so arrays may be shared freely.
-        self.data = data
-        self._stop_gradient = stop_gradient
-        self._node = node
-        self._index = index
-        self._leaf: LeafNode | None = None
-        self._sharing: views.Sharing | None = None
-        self.version = 0
-        # What guards of compiled calls have found it to be; None again when shape, dtype or flag change.
-        self._kind: Any = None
+    def __init__(self, *value: Any, name: str | None = None, stop_gradient: bool = True, **named: Any) -> None:
+        data, dtype, shape = data_and_dtype(value, named)
+        if isinstance(data, TensorBase) and not isinstance(data, Tensor):
+            # Of a Program under construction: it says what to do.
+            data = np.asarray(data)
+        tensor_of(as_array(data, dtype) if shape is None else np.zeros(shape, dtype), into=self)
+        self.stop_gradient = stop_gradient
+        if name is not None:
+            self.name = name
 
     # --- what it is -------------------------------------------------------------------------------------------
 
@@ -113,7 +135,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase, metaclass=WatchedClass):
         """Another Tensor object for the same value: same data, same place in the graph, same hooks."""
         if self._node is None and not self._stop_gradient:
             self.graph_edge()
-        other = Tensor(self.data, self._stop_gradient, self._node, self._index)
+        other = tensor_of(self.data, self._stop_gradient, self._node, self._index)
         other._leaf = self._leaf
         other.version = self.version
         return other
@@ -123,8 +145,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase, metaclass=WatchedClass):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A leaf with a copy of the data; tensor and reduce hooks are not copied."""
-        other = type(self).__new__(type(self))
-        Tensor.__init__(other, self.data.copy(), self._stop_gradient)
+        other = tensor_of(self.data.copy(), self._stop_gradient, into=type(self).__new__(type(self)))
         other.__dict__.update(self.__dict__)
         memo[id(self)] = other
         note = getattr(state.current, "note_copy", None)
@@ -156,7 +177,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase, metaclass=WatchedClass):
                     f"got {value.shape} and {value.dtype.name}",
                     kind="S04",
                 )
-            value = Tensor(value.data, False)
+            value = tensor_of(value.data, False)
         node, index = self.graph_edge()
         node.set_grad(index, value)
 
@@ -276,8 +297,29 @@ class Tensor(TensorValues, TensorMethods, TensorBase, metaclass=WatchedClass):
         views.write_data(self, array.astype(self.data.dtype, copy=False))
 
 
+def tensor_of(
+    data: np.ndarray[Any, Any],
+    stop_gradient: bool = True,
+    node: InteriorNode | None = None,
+    index: int = 0,
+    into: Tensor | None = None,
+) -> Tensor:
+    """A Tensor that holds this very array, the result `index` of `node` if there is one; `into`: which is to be it."""
+    tensor: Tensor = _new(Tensor) if into is None else into
+    # Never written to: an in-place write puts another array here, so arrays may be shared freely.
+    tensor.data = data
+    tensor._stop_gradient = stop_gradient
+    tensor._node = node
+    tensor._index = index
+    tensor._leaf = None
+    tensor._sharing = None
+    tensor.version = 0
+    # What guards of compiled calls have found it to be; None again when shape, dtype or flag change.
+    tensor._kind = None
+    return tensor
+
+
 def _rebuild(cls: type[Tensor], data: np.ndarray[Any, Any], stop_gradient: bool, extra: dict[str, Any]) -> Tensor:
-    tensor = cls.__new__(cls)
-    Tensor.__init__(tensor, data, stop_gradient)
+    tensor = tensor_of(data, stop_gradient, into=cls.__new__(cls))
     tensor.__dict__.update(extra)
     return tensor

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.spec import default_dtype
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.errors import DTypeError, ShapeError
 
 
@@ -75,7 +75,7 @@ def _stacked(arrays: list[Any]) -> np.ndarray[Any, Any]:
 def to_tensors(batch: Any) -> Any:
     """`batch` with its arrays and NumPy scalars as tensors; tuples stay tuples, lists lists."""
     if isinstance(batch, np.ndarray | np.generic):
-        return Tensor(np.asarray(batch)) if batch.dtype.kind in "biufc" else batch
+        return tensor_of(np.asarray(batch)) if batch.dtype.kind in "biufc" else batch
     if isinstance(batch, dict):
         return {key: to_tensors(value) for key, value in batch.items()}
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from d2s.core.spec import as_dtype
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.errors import ArgumentError, DTypeError
 from d2s.io import opcodes
 
@@ -182,7 +182,7 @@ class _Unpickler(pickle.Unpickler):
                 raise pickle.UnpicklingError(f"a tensor of {array.dtype} that wants a gradient")
             # As this machine computes with them.
             array = array.astype(as_dtype(array.dtype.newbyteorder("=")), copy=False)
-            found: Any = Tensor(array, stop_gradient)
+            found: Any = tensor_of(array, stop_gradient)
             if name is not None:
                 found.name = name
         else:

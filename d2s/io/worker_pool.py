@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import sys
 import time
 import warnings
-import weakref
 from collections import deque
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
@@ -21,8 +21,13 @@ GRACE_SECONDS = 5.0
 # And how long they may take to end then, before they are killed.
 TERM_SECONDS = 1.0
 
+# How often a worker that gives no batch is looked at: its pipe stays open if a process that it has forked lives on.
+LOOK_SECONDS = 1.0
+
 # A fork copies the pipes of all pools; a worker closes its copies, or else others would not see when theirs closes.
-_open_pools: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
+# A pool stands here until it is closed, also if nothing else holds it: pipes that are garbage close on their own, and a
+# pool that is closed behind that would close what has their numbers then.
+_open_pools: set[WorkerPool] = set()
 # One worker after the other: the end of a pipe that is meant for one is open in this process until it has started.
 _starting = new_reentrant_lock()
 
@@ -108,12 +113,21 @@ class WorkerPool:
     def _receive(self, number: int) -> Any:
         connection = self._connections[number]
         try:
-            if self._timeout and not connection.poll(self._timeout):
-                raise StateError(
-                    f"worker {number} of the DataLoader gave no batch within {self._timeout} s", kind="R05")
+            self._wait(number)
             return connection.recv()
         except (EOFError, OSError):
             raise self._ended(number) from None
+
+    def _wait(self, number: int) -> None:
+        """Wait until a worker has answered, or its pipe is at its end."""
+        connection = self._connections[number]
+        deadline = time.monotonic() + (self._timeout or math.inf)
+        while not connection.poll(max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline:
+                raise StateError(
+                    f"worker {number} of the DataLoader gave no batch within {self._timeout} s", kind="R05")
+            if not self._processes[number].is_alive() and not connection.poll():
+                raise self._ended(number)
 
     def _ended(self, number: int) -> StateError:
         process = self._processes[number]

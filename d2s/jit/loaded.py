@@ -10,7 +10,7 @@ import numpy as np
 
 from d2s.core.interpreter import current_interpreter, state
 from d2s.core.spec import TensorSpec
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.errors import ExecutionError, GuardError, ProgramError, UnsupportedSyntaxError, user_location
 from d2s.jit.plain_run import Run
 from d2s.jit.reading import Reader
@@ -120,7 +120,7 @@ def _tensor(entry: dict[str, Any], reader: Reader) -> Tensor:
     array, stop_gradient = reader.arrays[entry["array"]], entry["stop_gradient"]
     if entry["is_parameter"]:
         return Parameter(array, trainable=not stop_gradient, name=entry["tensor_name"])
-    tensor = Tensor(array, stop_gradient)
+    tensor = tensor_of(array, stop_gradient)
     if entry["tensor_name"] is not None:
         tensor.name = entry["tensor_name"]
     return tensor
@@ -190,7 +190,7 @@ def _default(kind: str, tree: Any) -> Any:
 def _collect(tree: Any, value: Any, place: str, given: dict[int, Tensor]) -> None:
     if isinstance(tree, _TensorArgument):
         if isinstance(value, np.ndarray):
-            value = Tensor(value)
+            value = tensor_of(value)
         if not isinstance(value, Tensor) or not tree.spec.admits(value.data):
             shown = value.spec if isinstance(value, Tensor) else repr(value)
             raise GuardError(f"{place} is {shown}, but the Layer was saved for {spec_text(tree.spec)}", kind="C03")

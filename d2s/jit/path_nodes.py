@@ -11,7 +11,7 @@ import numpy as np
 from d2s.core.spec import TensorSpec, spec_of
 from d2s.eager.interpreter import compute
 from d2s.eager.tape import Edge, LeafNode, OpNode
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.errors import Location
 from d2s.static.program import Operator
 
@@ -103,11 +103,11 @@ class Place:
             return self._tensor
         array = np.asarray(self.data)
         if self.edge is None:
-            return Tensor(array)
+            return tensor_of(array)
         node, index = self.edge
         if not isinstance(node, LeafNode):
-            return Tensor(array, False, node, index)
-        tensor = Tensor(array, False)
+            return tensor_of(array, False, node, index)
+        tensor = tensor_of(array, False)
         tensor._leaf = node
         return tensor
 

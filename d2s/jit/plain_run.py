@@ -11,7 +11,7 @@ from d2s.core.hooks import HookList
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.eager.interpreter import compute_of_all
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.eager.views import become, set_data
 from d2s.errors import ExecutionError
 from d2s.static.runtime import MISSING
@@ -29,11 +29,11 @@ class Run:
     def tensor(self, data: Any, number: int | None, stop_gradient: bool, hooks: Any) -> Tensor:
         """The Tensor object of a value."""
         known = known_tensor(hooks)
-        return noted(hooks, Tensor(np.asarray(data))) if known is None else known
+        return noted(hooks, tensor_of(np.asarray(data))) if known is None else known
 
     def output(self, data: Any, number: int) -> Tensor:
         """The same of a value that another run could differentiate."""
-        return Tensor(np.asarray(data))
+        return tensor_of(np.asarray(data))
 
     def turn_tensor(self, data: Any, number: int, hooks: Any) -> Any:
         """The same of a value of a turn, which may be unbound."""
@@ -57,7 +57,7 @@ class Run:
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
-        return data, Tensor(np.asarray(data), False)
+        return data, tensor_of(np.asarray(data), False)
 
     def take(self, thing: Any, spec: TensorSpec) -> tuple[Any, Any]:
         """The values of a Tensor that was kept in a container, and what it is in the run."""

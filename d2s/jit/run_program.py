@@ -14,7 +14,7 @@ from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, spec_of
 from d2s.eager.interpreter import compute_of_all
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.eager.views import become, set_data
 from d2s.errors import AnomalyError, GradientError
 from d2s.jit.path_nodes import next_place
@@ -107,10 +107,10 @@ class CallNode(InteriorNode):
             return known
         array = np.asarray(data)
         if number is None or stop_gradient or (hooks is not None and hooks.stop_gradient):
-            return noted(hooks, Tensor(array))
+            return noted(hooks, tensor_of(array))
         self._old_output(number, array, hooks)
         if known is None:
-            tensor = noted(hooks, Tensor(array, False, self, number))
+            tensor = noted(hooks, tensor_of(array, False, self, number))
         else:
             # The value of the last turn, which goes on after the loop.
             tensor, known._node, known._index = known, self, number
@@ -121,7 +121,7 @@ class CallNode(InteriorNode):
     def output(self, data: Any, number: int) -> Tensor:
         """The same of a value of known size that has no hooks, and can be differentiated."""
         self.given += 1
-        tensor = Tensor(np.asarray(data), False, self, number)
+        tensor = tensor_of(np.asarray(data), False, self, number)
         if number in self.compiled.read_outputs:
             self.made[number] = weakref.ref(tensor)
         return tensor
@@ -148,9 +148,9 @@ class CallNode(InteriorNode):
             return known
         array = np.asarray(data)
         if hooks is not None and hooks.stop_gradient:
-            return noted(hooks, Tensor(array))
+            return noted(hooks, tensor_of(array))
         index = self._new_output(place, array, hooks)
-        tensor = noted(hooks, Tensor(array, False, self, index))
+        tensor = noted(hooks, tensor_of(array, False, self, index))
         self.made[index] = weakref.ref(tensor)
         return tensor
 
@@ -209,7 +209,7 @@ class CallNode(InteriorNode):
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run: its gradient stays with it."""
-        tensor = Tensor(np.asarray(data), False)
+        tensor = tensor_of(np.asarray(data), False)
         self.edges.append(tensor.graph_edge())
         return data, tensor
 
@@ -424,7 +424,7 @@ class CallNode(InteriorNode):
         """One contribution to an edge."""
         edge = self.edges[number]
         if edge is not None and walk.needs(edge):
-            walk.accumulate(edge, Tensor(np.asarray(grad)))
+            walk.accumulate(edge, tensor_of(np.asarray(grad)))
 
     def shows_order(self) -> bool:
         """True if some hook of this run, or of a leaf it leads to, may see which leaves are finished."""
@@ -473,4 +473,4 @@ class CallNode(InteriorNode):
         hooks = point
         if not isinstance(hooks, HookList):
             hooks = self.hooks.get(number) if self.hooks is not None and number is not None else None
-        return self._outside(hooks, walk.hooked, hooks, Tensor(np.asarray(grad))).data if hooks else grad
+        return self._outside(hooks, walk.hooked, hooks, tensor_of(np.asarray(grad))).data if hooks else grad

@@ -10,7 +10,7 @@ from numpy import asarray, ndarray
 from d2s.core.hooks import HookList
 from d2s.core.interpreter import called_in_mode
 from d2s.eager.tape import next_in_sequence
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.eager.walk import Walk
 from d2s.jit.run_program import CallNode
 from d2s.static.executor import Compiled
@@ -50,7 +50,7 @@ class StepRun(CallNode):
 
     def output(self, data: Any, number: int) -> Tensor:
         """The same of a value of known size that has no hooks, and can be differentiated."""
-        return Tensor(asarray(data), False, self, number)
+        return tensor_of(asarray(data), False, self, number)
 
     def note_write(self, tensor: Tensor, index: int) -> None:
         """Nothing reads its values any more."""
@@ -66,13 +66,13 @@ class StepRun(CallNode):
         if leaf.hooks is None and leaf.reduce_hooks is None:
             leaf.add(array)
         else:
-            self._call_hooks(Walk().complete, leaf, Tensor(array, False))
+            self._call_hooks(Walk().complete, leaf, tensor_of(array, False))
 
     def hooked(self, grad: Any, point: Any) -> Any:
         """The gradient of a value after its hooks."""
         if grad is None or not isinstance(point, HookList) or not point:
             return grad
-        return self._call_hooks(Walk().hooked, point, Tensor(asarray(grad))).data
+        return self._call_hooks(Walk().hooked, point, tensor_of(asarray(grad))).data
 
     def _call_hooks(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call what calls hooks, as the walk does: with grad mode off."""

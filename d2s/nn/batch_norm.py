@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import tensor_of
 from d2s.errors import ArgumentError, ShapeError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Constant
@@ -64,8 +64,8 @@ class _BatchNorm(Layer):
         self._data_format, self._use_global_stats = data_format, use_global_stats
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
-        self.register_buffer("_mean", Tensor(np.zeros(num_features, self._dtype)))
-        self.register_buffer("_variance", Tensor(np.ones(num_features, self._dtype)))
+        self.register_buffer("_mean", tensor_of(np.zeros(num_features, self._dtype)))
+        self.register_buffer("_variance", tensor_of(np.ones(num_features, self._dtype)))
 
     def forward(self, input: Any) -> Any:
         channels = 1 if self._data_format.startswith("NC") else input.ndim - 1

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import tensor_of
 from d2s.errors import ArgumentError, NotSupportedError
 
 __all__ = ["ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"]
@@ -27,7 +27,7 @@ class ClipGrad:
         chosen = [place for place, pair in enumerate(result) if _is_clipped(*pair)]
         clipped = self.clip([result[place][1].data for place in chosen])
         for place, grad in zip(chosen, clipped, strict=True):
-            result[place] = (result[place][0], Tensor(np.asarray(grad)))
+            result[place] = (result[place][0], tensor_of(np.asarray(grad)))
         return result
 
     def clip(self, grads: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 from d2s.core.arrays import as_array
 from d2s.core.interpreter import TensorBase, current_interpreter
 from d2s.core.spec import DType, as_dtype, is_floating
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.eager.views import write_data
 from d2s.errors import DTypeError
 from d2s.nn.structure import STRUCTURE, unique_name
@@ -72,7 +72,7 @@ class Parameter(Tensor):
                 advice="Register constants and counters with register_buffer.",
             )
         note_new_state()
-        super().__init__(array, not trainable)
+        tensor_of(array, not trainable, into=self)
         self.name = name or unique_name("parameter")
         if traced is not None:
             # It gets its values in the run.
@@ -108,7 +108,7 @@ class Parameter(Tensor):
         write_data(self, self.data.astype(wanted))
         STRUCTURE.changed()
         if grad is not None:
-            self.grad = Tensor(grad.data.astype(wanted))
+            self.grad = tensor_of(grad.data.astype(wanted))
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:

@@ -165,7 +165,7 @@ class AdaptiveAvgPool2D(_AdaptivePool):
 
 
 class AdaptiveMaxPool1D(_AdaptivePool):
-    """Largest elements of `output_size` ranges of ``[N, C, L]``; `return_mask` must be False."""
+    """Largest elements of `output_size` ranges of ``[N, C, L]``; with `return_mask` their places too."""
 
     def __init__(self, output_size: Any, return_mask: bool = False, name: str | None = None) -> None:
         super().__init__(output_size)
@@ -176,7 +176,10 @@ class AdaptiveMaxPool1D(_AdaptivePool):
 
 
 class AdaptiveMaxPool2D(_AdaptivePool):
-    """Largest elements of `output_size` ranges of rows and columns of ``[N, C, H, W]``; no `return_mask`."""
+    """Largest elements of `output_size` ranges of rows and columns of ``[N, C, H, W]``.
+
+    With `return_mask` also their places, as counted in the flattened image.
+    """
 
     def __init__(self, output_size: Any, return_mask: bool = False, name: str | None = None) -> None:
         super().__init__(output_size)

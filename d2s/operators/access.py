@@ -81,9 +81,16 @@ def _found(tracer: Tracer, source: Source | None, value: Any, name: str) -> Any:
         raise
 
 
+# Attributes that tell what class it is: that of tensors.
+_OF_CLASS = ("__class__", "__doc__", "__module__")
+
+
 def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
     """Attribute of a symbol; what a Variable does not have is asked of the caller's Tensor."""
     if isinstance(value, Variable):
+        if name in _OF_CLASS:
+            cls = late_call(type, value)
+            return cls if name == "__class__" else getattr(cls, name)
         added = _added_to_tensors(tracer, value, name)
         if added is not ABSENT:
             return added

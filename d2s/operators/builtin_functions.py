@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
+from d2s.eager.tensor import Tensor
 from d2s.operators import (
     access,
     changed_lists,
@@ -38,6 +39,7 @@ from d2s.operators.open_items import TableView, elements_of, is_open, is_open_ta
 from d2s.operators.sorting import in_order
 from d2s.operators.special_methods import asking, untraced
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
+from d2s.operators.tensors_made import tensor_made
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -421,6 +423,7 @@ _index = asking("__index__", kind=int, otherwise=untraced(operator.index))
 
 # What stands in for each of them.
 MEANING: dict[Any, Callable[..., Any]] = {
+    Tensor: tensor_made,
     isinstance: classes.is_instance, issubclass: classes.is_subclass, type: classes.type_of,
     callable: classes.is_callable, len: _len, getattr: _getattr, hasattr: access.has_attr, setattr: _setattr,
     delattr: _delattr, range: _range, bool: _truth,
@@ -429,7 +432,8 @@ MEANING: dict[Any, Callable[..., Any]] = {
     complex: asking("__complex__", "__float__", "__index__", kind=complex, otherwise=_number(complex)),
     abs: asking("__abs__", otherwise=untraced(abs)), round: asking("__round__", otherwise=untraced(round)),
     operator.index: _index, functools.cmp_to_key: special_methods.comparison_key, functools.reduce: _reduce,
-    str: special_methods.to_str, repr: special_methods.to_repr, format: special_methods.to_format,
+    str: special_methods.to_str, repr: special_methods.to_repr, ascii: special_methods.to_ascii,
+    format: special_methods.to_format,
     id: _identity, hash: _hash,
     super: _super, divmod: _divmod, sum: _sum, any: _any, all: _all, print: _print,
     object.__setattr__: _setattr_plainly, object.__delattr__: access.delete_plainly, next: _next, vars: _vars,

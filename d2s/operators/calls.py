@@ -270,11 +270,8 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
             return new_state.register_buffer(tracer, owner, func, args, kwargs)
         if layer_guards.may_call_users_code(owner, function):
             return _call_converted(tracer, function, (owner, *args), kwargs)
-        # Others than `forward` may look at anything in the tree.
         is_forward = func.__name__ == "forward"
-        # What is just being made has no structure yet.
-        is_whole = "_sub_layers" in owner.__dict__
-        for layer in [owner] if is_forward else owner.sublayers(include_self=True) if is_whole else []:
+        for layer in _looked_at(owner, func.__name__):
             if not tracer.layer_hooks.is_new(layer):
                 tracer.remember(layer, Constant(layer))
                 tracer.guard_layer(layer, True)
@@ -295,6 +292,18 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
             f"a {type(owner).__name__} that is made inside of a static function, of a class of its own, cannot become "
             "a graph", user_location(), "Make it outside, and call its methods inside.", kind="U32")
     return older_arrays.given(tracer, func, libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs))
+
+
+# Methods that look at their Layer alone: those of containers tell what its table has.
+_OF_ITSELF = frozenset({"forward", "__iter__", "__len__", "__getitem__", "__contains__", "keys", "values", "items"})
+
+
+def _looked_at(layer: Any, method: str) -> list[Any]:
+    """The Layers of a tree on which the result of a method of d2s may depend."""
+    if method == "__call__" or "_sub_layers" not in layer.__dict__:
+        # What is called then sees to it; what is just being made has no structure yet.
+        return []
+    return [layer] if method in _OF_ITSELF else list(layer.sublayers(include_self=True))
 
 
 def _changes_all(func: MethodType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

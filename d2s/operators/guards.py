@@ -403,8 +403,19 @@ class Change:
     def __str__(self) -> str:
         if self.guard.template == "False":
             return f"{self.guard.source} is {self.guard.shown}"
-        shown = str(self.now.spec) if isinstance(self.now, TensorBase) else _said(self.now)  # type: ignore[attr-defined]
-        return f"{self.guard.source} changed from {self.guard.shown} to {shown}"
+        now, before = self.now, self.guard.shown
+        if not isinstance(now, TensorBase):
+            return f"{self.guard.source} changed from {before} to {_said(now)}"
+        tensor: Any = now
+        shown = str(tensor.spec)
+        if self.guard.spec is not None:
+            kind = self.guard.operands[0]
+            if type(tensor) is not kind.cls:
+                before, shown = f"{kind.cls.__name__} {before}", f"{type(tensor).__name__} {shown}"
+            if tensor.stop_gradient is not kind.stop_gradient:
+                before += f", stop_gradient={kind.stop_gradient}"
+                shown += f", stop_gradient={tensor.stop_gradient}"
+        return f"{self.guard.source} changed from {before} to {shown}"
 
 
 def _evaluates(expression: str, namespace: dict[str, Any], otherwise: Any) -> Any:

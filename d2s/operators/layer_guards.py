@@ -29,11 +29,12 @@ _BELOW = frozenset({"_sub_layers", "children", "named_children", "sublayers", "n
 _APART = frozenset({"__init__", "extra_repr", "__repr__"})
 
 
-def guards_of(layer: Any, whole: bool) -> Iterator[Guard]:
+def guards_of(layer: Any, whole: bool, stored: frozenset[str]) -> Iterator[Guard]:
     """The conditions on a Layer besides those of what its own traced code reads.
 
     `whole` is True for a Layer that is used by code of d2s itself, which is not converted: then they are on everything
-    that code reads; of its tensors, on their names: they are found by path.
+    that code reads; of its tensors, on their names: they are found by path.  What the trace has `stored` before does
+    not count, whatever it was.
     """
     source, held = Constant(layer), layer.__dict__
     methods = list(_methods(type(layer))) if whole else []
@@ -50,10 +51,10 @@ def guards_of(layer: Any, whole: bool) -> Iterator[Guard]:
     yield Guard(source, template, tuple(held[name] for name in tables), "its tables", is_live=True)
     for module, name, function in _functions_of_modules(methods):
         yield Guard(Attribute(Constant(module), name), "{v} is {k0}", (function,), f"{name} of {module.__name__}")
-    for name in sorted(names & held.keys() - {*_TABLES, *REGISTRIES}):
+    for name in sorted(names & held.keys() - {*_TABLES, *REGISTRIES} - stored):
         yield _setting(Attribute(source, name), held[name])
-    state = layer_state(layer, whole)
-    yield Guard(source, "{k1}({v}, {k2}, {k0})", (state, same_state, whole), "its layers and hooks")
+    state = layer_state(layer, whole, stored)
+    yield Guard(source, "{k1}({v}, {k2}, {k3}, {k0})", (state, same_state, whole, stored), "its layers and hooks")
 
 
 def _setting(source: Attribute, value: Any) -> Guard:
@@ -141,17 +142,17 @@ def _names_in(code: CodeType) -> Iterator[str]:
             yield from _names_in(constant)
 
 
-def layer_state(layer: Any, whole: bool) -> tuple[Any, ...]:
-    """What the tables of hooks hold; with `whole`, everything that the Layer does."""
+def layer_state(layer: Any, whole: bool, stored: frozenset[str]) -> tuple[Any, ...]:
+    """What the tables of hooks hold; with `whole`, everything that the Layer does, but for what is `stored` in it."""
     held = layer.__dict__
     hooks = tuple(held["_forward_pre_hooks"]), tuple(held["_forward_post_hooks"])
-    return (*hooks, *held_by(layer)) if whole else hooks
+    return (*hooks, *held_by(layer, stored)) if whole else hooks
 
 
-def held_by(layer: Any) -> tuple[Any, ...]:
-    """What code of d2s may read of a Layer, but for its hooks; of its tensors, the names."""
+def held_by(layer: Any, stored: frozenset[str]) -> tuple[Any, ...]:
+    """What code of d2s may read of a Layer, but for its hooks and what is `stored`; of its tensors, the names."""
     found: list[Any] = []
-    read = names_read(type(layer)) | _OF_ALL
+    read = (names_read(type(layer)) | _OF_ALL) - stored
     for name, value in layer.__dict__.items():
         if name not in read:
             # Something of the user's.
@@ -162,6 +163,6 @@ def held_by(layer: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def same_state(layer: Any, whole: bool, expected: tuple[Any, ...]) -> bool:
+def same_state(layer: Any, whole: bool, stored: frozenset[str], expected: tuple[Any, ...]) -> bool:
     """True if `layer_state` is what it was: plain values the same, other objects identical."""
-    return same_thing(layer_state(layer, whole), expected)
+    return same_thing(layer_state(layer, whole, stored), expected)

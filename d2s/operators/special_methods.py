@@ -78,18 +78,26 @@ to_str = asking("__str__", "__repr__", kind=str, otherwise=as_text(str))
 to_repr = asking("__repr__", kind=str, otherwise=as_text(repr))
 
 
+def to_ascii(tracer: Tracer, *args: Any) -> Any:
+    """``ascii(value)``."""
+    return to_repr(tracer, *args).encode("ascii", "backslashreplace").decode("ascii")
+
+
+_CONVERSIONS: dict[str, Callable[..., Any]] = {"s": to_str, "r": to_repr, "a": to_ascii}
+
+
 def formatted(tracer: Tracer, value: Any, conversion: str | None, spec: Any) -> Any:
     """``{value!conversion:spec}`` in an f-string."""
-    if conversion in ("s", "r"):
-        value, conversion = (to_str if conversion == "s" else to_repr)(tracer, value), None
-    method = users(tracer, value, "__format__") if conversion is None else None
+    if conversion is not None:
+        value, conversion = _CONVERSIONS[conversion](tracer, value), None
+    method = users(tracer, value, "__format__")
     if method is not None:
         return late_call(method, spec)
-    if isinstance(spec, str) and not spec and conversion is None and users(tracer, value, "__str__", "__repr__"):
+    if isinstance(spec, str) and not spec and users(tracer, value, "__str__", "__repr__"):
         return to_str(tracer, value)
     if native.tells_later(tracer, value) or isinstance(spec, TensorBase | ObjectVariable):
-        return text_later(tracer, format_value, (value, conversion, spec), {})
-    return format_value(value, conversion, spec)
+        return text_later(tracer, format_value, (value, None, spec), {})
+    return format_value(value, None, spec)
 
 
 def to_format(tracer: Tracer, value: Any, spec: Any = "") -> Any:
@@ -185,5 +193,5 @@ def comparison_key(tracer: Tracer, compare: Any) -> Any:
 
 __all__ = [
     "asking", "compares", "comparison_key", "equal", "formatted", "order_key", "search",
-    "text_later", "to_format", "to_repr", "to_str", "untraced", "users",
+    "text_later", "to_ascii", "to_format", "to_repr", "to_str", "untraced", "users",
 ]

@@ -418,7 +418,8 @@ class Tracer(TensorsOfObjects):
         self.remember(layer, Constant(layer))
         self.guard_held(type(layer), "__call__")
         access.attr(self, layer, "forward")
-        self.guard_layer(layer, policy.is_own(type(layer).forward.__code__))
+        # Hooks may store settings before `forward` reads them: what it depends on is noted when it is called.
+        self.guard_layer(layer, policy.is_own(type(layer).forward.__code__) and not layer._forward_pre_hooks)
         self.layer_hooks.before_call(layer)
         for table in (layer._forward_pre_hooks, layer._forward_post_hooks):
             for hook in table.values():
@@ -462,13 +463,15 @@ class Tracer(TensorsOfObjects):
             for name, tensor in held.items():
                 if tensor is not None:
                     self.read(Item(Attribute(Constant(layer), registry), name), tensor, getattr, layer, name)
-        for guard in layer_guards.guards_of(layer, whole):
+        stored = frozenset(place[2] for place in self.pending if place[:2] == (id(layer), "attr"))
+        for guard in layer_guards.guards_of(layer, whole, stored):
             self.guards.add(guard)
         if whole:
             # Its hooks have checks of their own.
             held_by = layer_guards.held_by
             self.check_still(
-                ("layer", id(layer)), held_by, (layer,), held_by(layer), f"the structure of a {type(layer).__name__}")
+                ("layer", id(layer), stored), held_by, (layer, stored), held_by(layer, stored),
+                f"the structure of a {type(layer).__name__}")
 
 
 def current_tracer() -> Tracer | None:

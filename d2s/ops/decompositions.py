@@ -9,10 +9,12 @@ import numpy as np
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.spec import Dim, Size, TensorSpec
-from d2s.errors import NotSupportedError, ShapeError
+from d2s.errors import ArgumentError, NotSupportedError
 from d2s.ops.annotations import Array, Tensor
+from d2s.ops.creation import detach
 from d2s.ops.diagonals import diag_embed, tril
 from d2s.ops.inverses import check_matrices, lapack, solve_op, transposed
+from d2s.ops.joining import concat
 from d2s.ops.products import matmul
 from d2s.ops.promotion import floating
 from d2s.ops.shape import unsqueeze
@@ -46,10 +48,10 @@ def _eigh_gradient(g: Any, out: Any) -> Tensor:
 eigh_op.vjp(lambda g, out, x: _eigh_gradient(g, out))
 
 
-def _infer_qr(x: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
+def _infer_qr(x: TensorSpec, *, is_complete: bool = False) -> tuple[TensorSpec, TensorSpec]:
     check_matrices("qr", x, False)
     rows, columns = x.shape[-2:]
-    inner = _smaller(rows, columns)
+    inner = rows if is_complete else _smaller(rows, columns)
     return TensorSpec((*x.shape[:-1], inner), x.dtype), TensorSpec((*x.shape[:-2], inner, columns), x.dtype)
 
 
@@ -60,22 +62,34 @@ def _smaller(rows: Size, columns: Size) -> Size:
 
 
 @define_op("qr", kinds="f", infer=_infer_qr, saves=("out",))
-def qr_op(x: Array) -> tuple[Array, Array]:
-    """Orthonormal columns q and an upper triangle r with q @ r = x."""
-    q, r = lapack("qr", np.linalg.qr, x)
+def qr_op(x: Array, *, is_complete: bool = False) -> tuple[Array, Array]:
+    """Orthonormal columns q and an upper triangle r with q @ r = x; `is_complete`: q is square."""
+    q, r = lapack("qr", np.linalg.qr, x, mode="complete" if is_complete else "reduced")
     return q, r
 
 
 def _qr_gradient(g: Any, out: Any) -> Tensor:
     (g_q, g_r), (q, r) = g, out
-    if r.shape[-2] != r.shape[-1]:
-        raise ShapeError(f"the gradient of qr needs matrices with at least as many rows as columns, got r of {r.shape}")
+    rows, columns = r.shape[-2:]
+    if rows > columns:
+        raise NotSupportedError(
+            "qr of more rows than columns has no gradient with mode='complete': other columns of q would do as well")
+    if rows == columns:
+        return _gradient_of_tall(g_q, g_r, q, r)
+    # The columns behind the square part are q @ r[rows:], and so depend on q.
+    first, behind = r[..., :rows], r[..., rows:]
+    g_first, g_behind = g_r[..., :rows], g_r[..., rows:]
+    g_q = g_q + matmul(matmul(q, behind), g_behind, False, True)
+    return concat([_gradient_of_tall(g_q, g_first, q, first), matmul(q, g_behind)], -1)
+
+
+def _gradient_of_tall(g_q: Tensor, g_r: Tensor, q: Tensor, r: Tensor) -> Tensor:
     inner = matmul(r, g_r, False, True) - matmul(g_q, q, True, False)
     symmetric = tril(inner) + transposed(tril(inner, -1))
     return transposed(bind(solve_op, r, transposed(g_q + matmul(q, symmetric))))
 
 
-qr_op.vjp(lambda g, out, x: _qr_gradient(g, out))
+qr_op.vjp(lambda g, out, x, *, is_complete=False: _qr_gradient(g, out))
 
 
 def _infer_svd(x: TensorSpec) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
@@ -126,17 +140,40 @@ def eigh(x: Tensor, UPLO: str = "L", name: str | None = None) -> tuple[Tensor, T
     return values, vectors
 
 
-def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Orthonormal columns `q` and an upper triangle `r` with ``q @ r = x``; `mode` must be "reduced"."""
-    if mode != "reduced":
-        raise NotSupportedError(f"qr supports mode 'reduced', got {mode!r}")
-    q, r = bind(qr_op, floating(x))
-    return q, r
+def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> Any:
+    """
+    Orthonormal columns `q` and an upper triangle `r` with ``q @ r = x``.
+
+    Parameters
+    ----------
+    x : Tensor, shape (..., rows, columns)
+    mode : {"reduced", "complete", "r"}
+        "complete": `q` is square; then there is no gradient if there are more rows than columns.  "r": `r` alone.
+
+    Raises
+    ------
+    ValueError
+        If `mode` is another one.
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise ArgumentError(f"mode must be reduced, complete or r, got {mode!r}")
+    q, r = bind(qr_op, floating(x), **({"is_complete": True} if mode == "complete" else {}))
+    return r if mode == "r" else (q, r)
 
 
 def svd(x: Tensor, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """`u`, `s`, `vh` with ``u * s @ vh = x``, singular values descending; `full_matrices` must be False."""
-    if full_matrices:
-        raise NotSupportedError("svd supports full_matrices=False only")
+    """
+    `u`, `s`, `vh` with ``u * s @ vh = x``, singular values descending.
+
+    With `full_matrices`, `u` and `vh` are square; no gradient flows through what they have more.
+    """
     u, s, vh = bind(svd_op, floating(x))
+    if full_matrices:
+        u, vh = _completed(u), transposed(_completed(transposed(vh)))
     return u, s, vh
+
+
+def _completed(columns: Tensor) -> Tensor:
+    """Orthonormal columns, and more of them until they are as many as rows."""
+    whole, _ = bind(qr_op, detach(columns), is_complete=True)
+    return concat([columns, whole[..., columns.shape[-1]:]], -1)

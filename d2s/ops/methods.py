@@ -86,6 +86,11 @@ def _left_to(other: Any, reflected: str, tensor: Tensor, symbol: str) -> Any:
     raise DTypeError(f"unsupported operand type(s) for {symbol}: {names}")
 
 
+def _lacks(use: str, advice: str) -> DTypeError:
+    """The error for what Python asks of some objects, and no tensor answers."""
+    return DTypeError(f"{use} is not there for tensors", advice=advice)
+
+
 class TensorMethods(DerivedMethods, CastMethods):
     """What can be done with a tensor, in either mode.  Needs `shape`, `dtype`, `spec` and `_assign_version`."""
 
@@ -126,7 +131,9 @@ class TensorMethods(DerivedMethods, CastMethods):
     # Of things that cannot be compared Python says that they are not equal.
     __eq__, __ne__ = reflected_method(comparison.equal_op), reflected_method(comparison.not_equal_op)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            raise _lacks("pow(x, y, z)", "Use x ** y % z.")
         try:
             return arithmetic.pow(self, other)
         except DTypeError:
@@ -137,6 +144,20 @@ class TensorMethods(DerivedMethods, CastMethods):
             return arithmetic.pow(other, self)
         except DTypeError:
             return NotImplemented
+
+    def __divmod__(self, other: Any) -> Any:
+        raise _lacks("divmod()", "Use x // y and x % y.")
+
+    __rdivmod__ = __divmod__
+
+    def __round__(self, digits: int | None = None) -> Any:
+        raise _lacks("round()", "Use x.round(), or round(x.item()) for a Python number.")
+
+    def __trunc__(self) -> Any:
+        raise _lacks("math.trunc()", "Use x.trunc(), or int(x) for a Python number.")
+
+    def __delitem__(self, index: Any) -> Any:
+        raise _lacks("del x[...]", "Select what is to stay: x[...], masked_select, concat.")
 
     def __neg__(self) -> Any:
         return bind(arithmetic.negative_op, self)

@@ -9,15 +9,16 @@ import numpy as np
 
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
-from d2s.errors import NotSupportedError, ShapeError
+from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import need_axes
 from d2s.ops.casting import cast
 from d2s.ops.creation import arange, ones
+from d2s.ops.gathering import take_along_axis
 from d2s.ops.joining import stack
 from d2s.ops.products import matmul
 from d2s.ops.shape import broadcast_to, flatten, reshape, squeeze, transpose, unsqueeze
-from d2s.ops.sorting import first_of_the_largest
+from d2s.ops.sorting import argmax
 from d2s.ops.window_arguments import IMAGE, LINE, padding_of, pair
 from d2s.ops.window_reduction import max_pool2d_op, pick2d_op, window_sum_op
 from d2s.ops.windows import Window
@@ -212,21 +213,32 @@ def adaptive_avg_pool1d(x: Tensor, output_size: int, name: str | None = None) ->
     return matmul(x, _averaging(x.shape[2], output_size, x.dtype).T)
 
 
-def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Tensor:
-    """Largest elements of ranges that divide the last two axes into `output_size` parts."""
+def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
+    """
+    Largest elements of ranges that divide the last two axes into `output_size` parts.
+
+    With `return_mask` also their places, int32, as counted in the flattened image; of equal elements that of the first.
+    """
     need_axes("adaptive_max_pool2d", x, IMAGE)
-    if return_mask:
-        raise NotSupportedError("adaptive_max_pool2d with return_mask=True is not supported")
     rows, columns = pair(output_size, "output_size")
-    vertical, horizontal = _bins(x.shape[2], rows or x.shape[2]), _bins(x.shape[3], columns or x.shape[3])
-    lines = [
-        stack([first_of_the_largest(flatten(x[:, :, top:bottom, left:right], 2), 2) for left, right in horizontal], -1)
-        for top, bottom in vertical
-    ]
-    return stack(lines, -2)
+    width = x.shape[3]
+    vertical, horizontal = _bins(x.shape[2], rows or x.shape[2]), _bins(width, columns or width)
+    places = stack([
+        stack([_place_of_the_largest(x, *tall, *wide, width) for wide in horizontal], -1) for tall in vertical
+    ], -2)
+    found = take_along_axis(flatten(x, 2), flatten(places, 2), 2)
+    found = reshape(found, [x.shape[0], x.shape[1], len(vertical), len(horizontal)])
+    return (found, cast(places, "int32")) if return_mask else found
 
 
-def adaptive_max_pool1d(x: Tensor, output_size: int, return_mask: bool = False, name: str | None = None) -> Tensor:
-    """Largest elements of ranges that divide the last axis of (B, C, L) into `output_size` parts."""
+def _place_of_the_largest(x: Tensor, top: int, bottom: int, left: int, right: int, width: int) -> Tensor:
+    """The place of the largest element of a part of each image, as counted in the whole one."""
+    place = argmax(flatten(x[:, :, top:bottom, left:right], 2), 2)
+    return (place // (right - left) + top) * width + place % (right - left) + left
+
+
+def adaptive_max_pool1d(x: Tensor, output_size: int, return_mask: bool = False, name: str | None = None) -> Any:
+    """Largest elements of ranges that divide the last axis of (B, C, L); see `adaptive_max_pool2d`."""
     need_axes("adaptive_max_pool1d", x, LINE)
-    return squeeze(adaptive_max_pool2d(unsqueeze(x, 2), [1, output_size], return_mask), 2)
+    found = adaptive_max_pool2d(unsqueeze(x, 2), [1, output_size], return_mask)
+    return tuple(squeeze(part, 2) for part in found) if return_mask else squeeze(found, 2)

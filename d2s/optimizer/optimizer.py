@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.arrays import as_array
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.eager.views import write_data
 from d2s.errors import ArgumentError, DTypeError, KeyNameError, NotSupportedError, ShapeError, StateError
 from d2s.optimizer.groups import Array, Group, Update, groups_of
@@ -208,7 +208,7 @@ class Optimizer:
         """Copies of the state: ``"<place in the list>.<slot>"``, ``"<place>.step"`` and the scheduler's state."""
         state: dict[str, Any] = {}
         for place, (slots, count) in enumerate(zip(self._slots, self._steps, strict=True)):
-            state.update((f"{place}.{slot}", Tensor(array.copy())) for slot, array in slots.items())
+            state.update((f"{place}.{slot}", tensor_of(array.copy())) for slot, array in slots.items())
             if count:
                 state[f"{place}.step"] = count
         if isinstance(self._learning_rate, LRScheduler):

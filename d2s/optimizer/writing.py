@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 
 
 def _references(tensor: Tensor) -> int:
@@ -16,7 +16,7 @@ def _references(tensor: Tensor) -> int:
 
 
 # What `_references` gives for an array that only its tensor holds; measured, as it differs between Pythons.
-_UNSHARED = _references(Tensor(np.zeros(1)))
+_UNSHARED = _references(tensor_of(np.zeros(1)))
 
 
 def target_of(tensor: Tensor) -> np.ndarray[Any, Any]:

@@ -279,7 +279,9 @@ class StaticInterpreter(TensorObjects):
         """A leaf that is made anew on each run from the values of `variable`, and wants a gradient."""
         if not is_floating(variable.dtype):
             raise DTypeError(
-                f"only floating point and complex tensors can require gradients, got {variable.dtype.name}"
+                f"only floating point and complex tensors can require gradients, got {variable.dtype.name}",
+                advice="Cast it first: x.astype('float32').",
+                kind="D02",
             )
         leaf = self.new_value("leaf", variable.spec, False)
         tensor = self.new_value(f"{leaf.name}@TENSOR", None, kind=TensorBase)

@@ -99,6 +99,11 @@ class Variable(TensorBase, TensorMethods):
         """The values as a symbolic NumPy array."""
         return self.interpreter.python_call(_numpy_of, (self,), kind=np.ndarray)
 
+    @property
+    def data(self) -> Any:
+        """The array that will hold the values, as a symbolic NumPy array."""
+        return self.interpreter.python_call(getattr, (self, "data"), kind=np.ndarray)
+
     def known_value(self) -> np.ndarray[Any, Any]:
         """The values, if they are made of constants of the Program only."""
         found: np.ndarray[Any, Any] | None = self.interpreter.known_value(self.value)

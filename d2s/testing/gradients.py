@@ -12,7 +12,7 @@ import numpy as np
 
 from d2s.autograd import grad
 from d2s.core.op import OP_TABLE
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.errors import ArgumentError, DTypeError, GradientError, Location
 from d2s.jit import StaticFunction, to_static
 from d2s.nn.layer import Layer
@@ -184,7 +184,7 @@ def _leaves(given: Arguments, original: Any) -> tuple[dict[str, Tensor], Argumen
     named = given.named(original)
     floating = {name: value for name, value in named.items() if isinstance(value, Tensor) and value.dtype.kind == "f"}
     chosen = [name for name, value in floating.items() if not value.stop_gradient] or list(floating)
-    wide = {name: Tensor(value.data.astype(np.float64), name not in chosen) for name, value in floating.items()}
+    wide = {name: tensor_of(value.data.astype(np.float64), name not in chosen) for name, value in floating.items()}
     return {name: wide[name] for name in chosen}, given.changed(lambda name, value: wide.get(name, value), original)
 
 
@@ -220,7 +220,7 @@ def _first_wrong(
     weights = [_weights(tensor.data) for tensor in call()]
 
     def gradients(create_graph: bool) -> list[Tensor | None]:
-        pairs = [(t, Tensor(w)) for t, w in zip(call(), weights, strict=True) if not t.stop_gradient]
+        pairs = [(t, tensor_of(w)) for t, w in zip(call(), weights, strict=True) if not t.stop_gradient]
         if not pairs:
             return [None] * len(leaves)
         outputs, seeds = zip(*pairs, strict=True)
@@ -294,7 +294,7 @@ def _op_at_fault(original: Any, arguments: Arguments, order: int, settings: Sett
         op = OP_TABLE.get(entry.kind)
         if op is None or not op.is_differentiable or op.random:
             continue
-        given = [Tensor(arg.data.copy(), arg.stop_gradient) if isinstance(arg, Tensor) else arg
+        given = [tensor_of(arg.data.copy(), arg.stop_gradient) if isinstance(arg, Tensor) else arg
                  for arg in entry.arguments]
         leaves = {str(number): arg for number, arg in enumerate(given) if isinstance(arg, Tensor)
                   and not arg.stop_gradient and op.differentiates(number) and arg.dtype == np.float64}

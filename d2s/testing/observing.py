@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from d2s.autograd import backward
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.eager.walk import obstacle
 from d2s.errors import D2SError, Location, user_frame, user_location
 from d2s.jit import StaticFunction
@@ -185,7 +185,7 @@ def differentiate(result: Any) -> list[str]:
     reasons = [why_not_differentiated(root) for root in roots]
     free = [root for root, reason in zip(roots, reasons, strict=True) if reason is None]
     if free:
-        backward(free, [Tensor(np.arange(1, t.size + 1).astype(t.dtype).reshape(t.shape) / t.dtype.type(2))
+        backward(free, [tensor_of(np.arange(1, t.size + 1).astype(t.dtype).reshape(t.shape) / t.dtype.type(2))
                         for t in free])
     return [reason for reason in reasons if reason is not None]
 

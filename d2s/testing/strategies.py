@@ -19,7 +19,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from d2s.eager.creation import to_tensor
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.testing.generated import load, program_texts
 
 __all__ = ["GeneratedProgram", "broadcastable_shapes", "programs", "shapes", "tensors"]
@@ -72,7 +72,7 @@ def tensors(
     size = int(np.prod(chosen))
     values = draw(st.lists(elements, min_size=size, max_size=size))
     stops = kind != "f" or (draw(st.booleans()) if stop_gradient is None else stop_gradient)
-    return Tensor(np.array(values, dtype=dtype).reshape(chosen), stops)
+    return tensor_of(np.array(values, dtype=dtype).reshape(chosen), stops)
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ PAGES = {
     "profiler": (["d2s.profiler"], "Where the time goes, by line and by operator."),
     "testing": (["d2s.testing", "d2s.testing.strategies"], "For tests of programs that use d2s."),
     "errors": (["d2s.errors"], "Classes of errors. What each kind of error means is in [Errors](../errors.md)."),
-    "device": (["d2s.device"], "Where tensors live."),
+    "device": (["d2s.device", "d2s.amp"], "Where tensors live, and what belongs to other devices."),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import multiprocessing
 import os
@@ -23,6 +24,9 @@ import pytest
 import d2s
 from d2s import io
 from d2s.core.locks import free_in_forks
+
+# A process that a worker has forked lives so long.
+GRANDCHILD_SECONDS = 8.0
 
 BOTH = pytest.mark.parametrize("num_workers", [0, 2])
 
@@ -232,6 +236,20 @@ def test_leaving_the_loop_early_ends_the_workers_at_once() -> None:
     assert time.monotonic() - begin < 3.0
 
 
+def test_a_loop_in_a_ring_of_garbage_ends_its_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", failed.append)
+    for _ in range(8):
+        batches = iter(io.DataLoader(Squares(), num_workers=2))
+        next(batches)
+        ring: list[Any] = [batches]
+        ring.append(ring)
+        del batches, ring
+        gc.collect()
+        assert multiprocessing.active_children() == []
+    assert failed == []
+
+
 def test_a_worker_that_hangs_is_terminated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("d2s.io.worker_pool.GRACE_SECONDS", 0.2)
     loader = io.DataLoader(Asking(lambda index: time.sleep(60)), num_workers=1, timeout=0.2)
@@ -330,6 +348,25 @@ def test_a_worker_that_dies_between_two_batches_is_told() -> None:
     time.sleep(0.4)
     with pytest.raises(RuntimeError, match=r"worker 0 .* ended unexpectedly \(exit code 7\)"):
         next(batches)
+
+
+def _fork_and_die(index: int) -> int:
+    if index == 3:
+        # The new process keeps the pipe of the worker open.
+        if os.fork() == 0:
+            os.closerange(0, 3)
+            time.sleep(GRANDCHILD_SECONDS)
+            os._exit(0)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return index
+
+
+def test_a_worker_that_dies_is_told_while_a_process_that_it_forked_lives() -> None:
+    loader = io.DataLoader(Asking(_fork_and_die), num_workers=2)
+    started = time.monotonic()
+    with pytest.raises(d2s.StateError, match=r"worker 1 of the DataLoader ended unexpectedly \(exit code -9\)"):
+        list(loader)
+    assert time.monotonic() - started < GRANDCHILD_SECONDS / 2
 
 
 def test_a_dataset_that_cannot_be_pickled_cannot_be_spawned() -> None:

@@ -338,6 +338,19 @@ def test_explain_says_what_changed() -> None:
     assert lines[6] == "read on each call: size 0 of argument x"
 
 
+def test_a_tensor_of_another_kind_is_told_by_what_is_other():
+    @d2s.to_static
+    def f(x):
+        return x * 2
+
+    for x in (d2s.ones([2]), d2s.to_tensor([1.0, 2.0], stop_gradient=False), d2s.create_parameter([2], "float32")):
+        f(x)
+    told = f.explain().splitlines()[2:4]
+    assert told == [
+        "2. argument x changed from float32[2], stop_gradient=True to float32[2], stop_gradient=False",
+        "3. argument x changed from Tensor float32[2] to Parameter float32[2]"]
+
+
 def test_explain_says_what_python_needs() -> None:
     f = d2s.to_static(compares)
     traces(f, *((ones(n),) for n in (2, 3)))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -103,3 +107,59 @@ def test_a_strict_load_takes_all_or_nothing() -> None:
     assert layer.weight.tolist() == before
     assert layer.load_state_dict(state, strict=False) == (["bias"], ["other"])
     assert layer.weight.tolist() == [[1.0], [2.0]]
+
+
+def test_a_normed_weight_is_what_it_was_until_its_parts_change() -> None:
+    layer = nn.Linear(3, 4)
+    before = layer.weight.numpy()
+    assert nn.utils.weight_norm(layer, dim=1) is layer
+    assert [name for name, _ in layer.named_parameters()] == ["bias", "weight_v", "weight_g"]
+    np.testing.assert_allclose(layer.weight.numpy(), before, rtol=1e-6)
+    np.testing.assert_allclose(layer.weight_g.numpy(), np.linalg.norm(before, axis=0), rtol=1e-6)
+    layer.weight_g.set_value(layer.weight_g * 2)
+    out = layer(d2s.ones([1, 3]))
+    np.testing.assert_allclose(layer.weight.numpy(), 2 * before, rtol=1e-6)
+    nn.utils.remove_weight_norm(layer)
+    assert [name for name, _ in layer.named_parameters()] == ["bias", "weight"]
+    assert isinstance(layer.weight, nn.Parameter)
+    np.testing.assert_array_equal(layer(d2s.ones([1, 3])).numpy(), out.numpy())
+
+
+def test_a_spectral_norm_comes_to_the_largest_singular_value() -> None:
+    layer = nn.utils.spectral_norm(nn.Linear(3, 4), n_power_iterations=30)
+    layer(d2s.ones([1, 3]))
+    np.testing.assert_allclose(np.linalg.svd(layer.weight.numpy())[1][0], 1, rtol=1e-4)
+    layer.eval()
+    u = layer.weight_u.numpy()
+    layer(d2s.ones([1, 3]))
+    np.testing.assert_array_equal(layer.weight_u.numpy(), u)
+
+
+@pytest.mark.parametrize("norm", [nn.utils.weight_norm, nn.utils.spectral_norm])
+def test_layers_with_normed_weights_are_traced_once(norm: Callable[..., Any]) -> None:
+    net = nn.Sequential(norm(nn.Linear(3, 4)), nn.ReLU(), norm(nn.Linear(4, 1)))
+    same = copy.deepcopy(net)
+    static = d2s.jit.to_static(net)
+    for turn in range(3):
+        x = d2s.ones([2, 3]) * turn
+        for call in (same, static):
+            call(x).sum().backward()
+        np.testing.assert_array_equal(static(x).numpy(), same(x).numpy())
+    for one, two in zip(net.parameters(), same.parameters(), strict=True):
+        np.testing.assert_array_equal(one.grad.numpy(), two.grad.numpy())
+    assert "traced once" in static.forward.explain()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: nn.utils.weight_norm(nn.Linear(2, 2), "w"), KeyError, "Linear has no parameter 'w'"),
+        (lambda: nn.utils.weight_norm(nn.Linear(2, 2), dim=2), ValueError, r"of shape \[2, 2\], has no axis 2"),
+        (lambda: nn.utils.spectral_norm(nn.utils.weight_norm(nn.Linear(2, 2))), ValueError, "from other parameters"),
+        (lambda: nn.utils.remove_weight_norm(nn.Linear(2, 2)), ValueError, "'weight' is not there in Linear"),
+    ],
+)
+def test_what_cannot_be_normed(call: Callable[[], Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words) as caught:
+        call()
+    assert "test_utils.py" in str(caught.value)

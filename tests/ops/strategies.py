@@ -606,7 +606,17 @@ def _eigh(draw: Draw) -> Case:
     return Case([(x + x.T) / 2])
 
 
-@case_of("qr", "svd")
+@case_of("qr")
+def _tall_or_wide(draw: Draw) -> Case:
+    rows, columns = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    base = np.zeros((rows, columns))
+    np.fill_diagonal(base, [3.0, 2.0, 1.0])
+    # The columns that a tall q has more could be others: there is no gradient.
+    attrs = {"is_complete": True} if rows <= columns and draw(st.booleans()) else {}
+    return Case([base + reals(draw, base.shape, -0.2, 0.2)], attrs)
+
+
+@case_of("svd")
 def _tall(draw: Draw) -> Case:
     columns = draw(st.integers(1, 2))
     rows = columns + draw(st.integers(0, 2))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from .calls import Array, Call, Draw, call
+from .calls_of_methods import PROGRAMS
 
 
 @call("tril", "triu")
@@ -170,6 +172,60 @@ def _triangular_solve(d: Draw) -> Call:
 def _positive(d: Draw) -> Call:
     a = _well(d).data
     return Call([Array(a @ np.swapaxes(a, -1, -2))])
+
+
+def _module_of(x: Any) -> Any:
+    """The library that `x` is a tensor of."""
+    return sys.modules[type(x).__module__.partition(".")[0]]
+
+
+def svd_without_signs(x: Any, full_matrices: bool) -> Any:
+    u, s, vh = _module_of(x).linalg.svd(x, full_matrices)
+    count = s.shape[-1]
+    # Which columns complete the others is open, but not what they project on.
+    more = [part @ part.mT for part in (u[..., count:], vh.mT[..., count:])]
+    return u[..., :count].abs(), s, vh[..., :count, :].abs(), [part.detach() for part in more]
+
+
+def eigh_without_signs(x: Any, UPLO: str) -> Any:
+    values, vectors = _module_of(x).linalg.eigh(x, UPLO=UPLO)
+    return values, vectors.abs()
+
+
+def qr_without_signs(x: Any, mode: str) -> Any:
+    if mode == "r":
+        return _module_of(x).linalg.qr(x.detach(), mode=mode).abs()
+    tall = mode == "complete" and x.shape[-2] > x.shape[-1]
+    q, r = _module_of(x).linalg.qr(x.detach() if tall else x, mode)
+    return q.abs(), r.abs()
+
+
+PROGRAMS.update({
+    "linalg.svd": svd_without_signs, "linalg.eigh": eigh_without_signs, "linalg.qr": qr_without_signs})
+
+
+def _any_sizes(d: Draw) -> Array:
+    shape = (*d.one((), (2,)), d.int(1, 4), d.int(1, 4))
+    base = np.zeros(shape)
+    for k in range(min(shape[-2:])):
+        base[..., k, k] = 4.0 - k
+    return Array(base + d.rng.uniform(-0.3, 0.3, shape))
+
+
+@call("linalg.svd")
+def _svd(d: Draw) -> Call:
+    return Call([_any_sizes(d)], {"full_matrices": d.one(True, False)})
+
+
+@call("linalg.qr")
+def _qr(d: Draw) -> Call:
+    return Call([_any_sizes(d)], {"mode": d.one("reduced", "complete", "r")})
+
+
+@call("linalg.eigh")
+def _eigh(d: Draw) -> Call:
+    x = d.rng.uniform(-0.2, 0.2, (*d.one((), (2,)), *[d.int(1, 3)] * 2))
+    return Call([Array(x + np.swapaxes(x, -1, -2) + np.diag(np.arange(x.shape[-1]) + 1.0))], {"UPLO": d.one("L", "U")})
 
 
 @call("linalg.matrix_norm")

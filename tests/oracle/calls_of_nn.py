@@ -243,6 +243,16 @@ def _adaptive2d(d: Draw) -> Call:
     return Call([d.distinct((2, 3, 6, 5)), [d.int(1, 4), d.int(1, 4)]])
 
 
+@call("nn.functional.adaptive_max_pool1d|mask")
+def _adaptive1d_with_mask(d: Draw) -> Call:
+    return Call([d.array((2, 3, 7), -3, 3, d.one("float32", "float64")), d.int(1, 7)], {"return_mask": True})
+
+
+@call("nn.functional.adaptive_max_pool2d|mask")
+def _adaptive2d_with_mask(d: Draw) -> Call:
+    return Call([d.distinct((2, 3, 6, 5)), d.one(d.int(1, 4), [d.int(1, 6), d.int(1, 5)], [None, 2]), True])
+
+
 @call("nn.functional.pad|constant")
 def _pad_of_last_axes(d: Draw) -> Call:
     shape = d.shape(1, 4, 1)

@@ -26,7 +26,7 @@ DIFFERENCES = {
 }
 # The same of classes and functions of modules, by the name of the module.
 OF_MODULES = {
-    "Tensor": "made by to_tensor", "Tensor.clear_grad": "may leave None instead of zeros",
+    "Tensor.clear_grad": "may leave None instead of zeros",
     "Tensor.dim": "of Paddle it is a function", "Tensor.ndimension": "of Paddle it is a function",
     "Tensor.tolist": "of Paddle it is a function", "nn.Parameter.cast_": "of Paddle it is a function",
     "enable_grad": "decorates without being called, too", "no_grad": "decorates without being called, too",

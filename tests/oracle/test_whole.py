@@ -14,7 +14,19 @@ import pytest
 import d2s
 
 from .peers import peer_named
-from .whole import generative, graphs, text, training, vision  # noqa: F401
+from .whole import (  # noqa: F401
+    decoding,
+    generative,
+    graphs,
+    images,
+    learning,
+    numeric,
+    text,
+    tools,
+    training,
+    vision,
+    weights,
+)
 from .whole.register import PROGRAMS
 
 

@@ -299,3 +299,14 @@ def test_a_lost_contribution_is_found(monkeypatch):
     monkeypatch.setattr(passes, "PIPELINE", (("faulty", planted(lose_rows)),))
     with pytest.raises(ProgramError, match="other contributions to a gradient"):
         optimized(traced(source))
+
+
+def test_what_is_computed_without_gradients_does_not_stand_for_what_carries_them():
+    def program(w):
+        with d2s.no_grad():
+            fixed = w * 3
+        return (fixed + -(w * 3)).sum()
+
+    w = d2s.to_tensor([0.5, 1.0], stop_gradient=False)
+    d2s.jit.to_static(program)(w).backward()
+    assert w.grad.tolist() == [-3, -3]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.eager.tensor import Tensor
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.errors import ArgumentError, GradientError
 
 
@@ -18,7 +18,7 @@ def _with_gradients(parameters: Any) -> list[Any]:
 
 
 def _set(parameter: Any, values: Any) -> None:
-    parameter.grad = Tensor(np.asarray(values, parameter.grad.dtype))
+    parameter.grad = tensor_of(np.asarray(values, parameter.grad.dtype))
 
 
 def clip_grad_norm_(
@@ -56,7 +56,7 @@ def clip_grad_norm_(
     if not factor >= 1:
         for parameter in chosen:
             _set(parameter, parameter.grad.data * factor)
-    return Tensor(np.asarray(total, chosen[0].grad.dtype if chosen else np.float32))
+    return tensor_of(np.asarray(total, chosen[0].grad.dtype if chosen else np.float32))
 
 
 def clip_grad_value_(parameters: Iterable[Any] | Any, clip_value: float) -> None:

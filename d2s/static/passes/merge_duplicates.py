@@ -32,7 +32,9 @@ class _Merger:
         if op is None:
             return operator
         try:
-            key = (op.name, tuple(map(_key_of, operator.inputs)), _key_of_attrs(operator.attrs))
+            # What is computed under `no_grad` carries no gradient, and cannot stand for what does.
+            stops = tuple(value.stop_gradient for value in operator.outputs)
+            key = (op.name, stops, tuple(map(_key_of, operator.inputs)), _key_of_attrs(operator.attrs))
             found = self.known.setdefault(key, operator.outputs)
         except TypeError:
             # An attribute without hash.
