@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .calls import Call, Draw, call
 
 
@@ -88,3 +90,11 @@ def _of_complex(d: Draw) -> Call:
 def _add_n(d: Draw) -> Call:
     shape = d.shape()
     return Call([[d.array(shape, dtype="float32") for _ in range(d.int(1, 3))]])
+
+
+@call("Tensor")
+def _tensor(d: Draw) -> Call:
+    whole = d.array(d.shape(0, 3), -4, 4, d.one("float32", "float64", "int64", "bool", "complex64"))
+    data = d.one(whole, whole.data, whole.data.real.tolist() if whole.data.ndim else [1, True, 2.5], ())
+    given = {"data": data} if d.int(0, 3) == 0 and not np.iscomplexobj(whole.data) else None
+    return Call([], given) if given else Call([data])
