@@ -48,6 +48,9 @@ class Sequential(Layer):
             input = layer(input)
         return input
 
+    # It knows nothing of its layers, which are traced for themselves.
+    forward.__d2s_only_calls__ = True  # type: ignore[attr-defined]
+
     def _name(self, key: int | str) -> str:
         return key if isinstance(key, str) else list(self._sub_layers)[_position(key, len(self))]
 

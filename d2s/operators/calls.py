@@ -300,10 +300,16 @@ _OF_ITSELF = frozenset({"forward", "__iter__", "__len__", "__getitem__", "__cont
 
 def _looked_at(layer: Any, method: str) -> list[Any]:
     """The Layers of a tree on which the result of a method of d2s may depend."""
-    if method == "__call__" or "_sub_layers" not in layer.__dict__:
-        # What is called then sees to it; what is just being made has no structure yet.
+    if "_sub_layers" not in layer.__dict__:
+        # What is just being made has no structure yet.
         return []
-    return [layer] if method in _OF_ITSELF else list(layer.sublayers(include_self=True))
+    if method in _OF_ITSELF:
+        return [layer]
+    if method == "__call__":
+        # What is called then sees to the Layer itself, once hooks have stored settings in it.
+        only_calls = getattr(lookup(type(layer), "forward"), "__d2s_only_calls__", False)
+        return [] if only_calls else list(layer.sublayers())
+    return list(layer.sublayers(include_self=True))
 
 
 def _changes_all(func: MethodType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

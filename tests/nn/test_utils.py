@@ -137,7 +137,7 @@ def test_a_spectral_norm_comes_to_the_largest_singular_value() -> None:
 
 @pytest.mark.parametrize("norm", [nn.utils.weight_norm, nn.utils.spectral_norm])
 def test_layers_with_normed_weights_are_traced_once(norm: Callable[..., Any]) -> None:
-    net = nn.Sequential(norm(nn.Linear(3, 4)), nn.ReLU(), norm(nn.Linear(4, 1)))
+    net = nn.Sequential(norm(nn.Linear(3, 4)), nn.Sequential(nn.ReLU(), norm(nn.Linear(4, 1))))
     same = copy.deepcopy(net)
     static = d2s.jit.to_static(net)
     for turn in range(3):
