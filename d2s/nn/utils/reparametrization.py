@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from d2s.core.interpreter import traced_as_written
-from d2s.errors import ArgumentError, KeyNameError
+from d2s.errors import ArgumentError
 from d2s.nn.basic import Linear
 from d2s.nn.conv import Conv1DTranspose, Conv2DTranspose
 from d2s.nn.functional import normalize
@@ -40,9 +40,7 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
     Raises
     ------
     ValueError
-        If there is no such axis, or the parameter is one of these products already.
-    KeyError
-        If there is no such parameter.
+        If there is no such parameter or axis, or the parameter is one of these products already.
     """
     weight = _parameter_of(layer, name)
     axis = -1 if dim is None else dim
@@ -108,9 +106,7 @@ def spectral_norm(
     Raises
     ------
     ValueError
-        If the parameter is such a quotient already.
-    KeyError
-        If there is no such parameter.
+        If there is no such parameter, or it is such a quotient already.
     """
     weight = _parameter_of(layer, name)
     if dim is None:
@@ -131,7 +127,7 @@ def _parameter_of(layer: Layer, name: str) -> Parameter:
         return found
     if f"{name}_v" in layer._parameters or f"{name}_orig" in layer._parameters:
         raise ArgumentError(f"{name!r} of {type(layer).__name__} is computed from other parameters already")
-    raise KeyNameError(f"{type(layer).__name__} has no parameter {name!r}")
+    raise ArgumentError(f"{type(layer).__name__} has no parameter {name!r}")
 
 
 @traced_as_written
