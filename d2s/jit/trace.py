@@ -15,7 +15,7 @@ from d2s.operators import conversion
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
 from d2s.operators.outcomes import Outcome
-from d2s.operators.recorder import ArraysOfTheRun, FollowBoth, OfAnyKind, TooManyWays
+from d2s.operators.recorder import ArraysOfTheRun, FollowBoth, OfAnyKind, TooManyWays, WalksInRegions
 from d2s.operators.region import explore, refuse_endless_walk
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Argument, Source, fetcher
@@ -81,10 +81,11 @@ def record(
     merging: dict[Location | None, int] = {}
     followed: set[Location | None] = set()
     of_any_kind: dict[Location | None, frozenset[str]] = {}
-    makes_arrays = False
+    makes_arrays = walks_in_regions = False
     while True:
         tracer = Tracer(Program(name), numbers, sizes)
         tracer.late_arrays.are_all_late = makes_arrays
+        tracer.walks_in_regions = walks_in_regions
         tracer.merging, tracer.of_any_kind = merging, of_any_kind
         tracer.followed.update(followed)
         if guards is not None:
@@ -104,6 +105,9 @@ def record(
         except OfAnyKind as found:
             known = of_any_kind.get(found.place, frozenset())
             of_any_kind = {**of_any_kind, found.place: known | {found.name}}
+            continue
+        except WalksInRegions:
+            walks_in_regions = True
             continue
         except FollowBoth as found:
             followed.add(found.place)

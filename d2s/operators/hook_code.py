@@ -19,6 +19,7 @@ from types import (
     MethodType,
     MethodWrapperType,
     ModuleType,
+    NoneType,
     WrapperDescriptorType,
 )
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,7 @@ _ANY_NAME = _SETTING | {"getattr", "methodcaller", "attrgetter"}
 _WHEN_MADE = frozenset({
     "__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__setstate__", "__copy__",
     "__deepcopy__"})
+_PLAIN = (int, float, complex, str, bytes, NoneType)
 _WRITTEN_IN_C = (BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType)
 # Functions of these change none of their arguments.
 _ONLY_COMPUTING = frozenset({"builtins", "math", "cmath", "d2s", "numpy", "time", "typing", "logging", "warnings"})
@@ -161,7 +163,7 @@ class Changes:
                 self.things[id(thing)] = thing
         elif isinstance(thing, CONTAINERS):
             self.things[id(thing)] = thing
-            yield from ((part, is_older) for part in parts_in(thing))
+            yield from ((part, is_older) for part in parts_in(thing) if not isinstance(part, _PLAIN))
             yield from ((part, is_older) for part in self._called(thing))
         elif isinstance(thing, Variable):
             self.things[id(thing)] = thing

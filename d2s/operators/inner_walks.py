@@ -11,6 +11,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.operators.attempts import Tried, check_known, done_or_raised
 from d2s.operators.hook_effects import Watch, exceptions_named_in
 from d2s.operators.open_items import is_open
+from d2s.operators.recorder import WalksInRegions
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -84,6 +85,8 @@ def _gradient(tracer: Tracer, part: ObjectVariable, symbol: Variable, options: d
 @contextmanager
 def _watched(tracer: Tracer) -> Iterator[None]:
     """Around a walk that is emitted: it runs hooks, which may do anything."""
+    if tracer.hooks and tracer.is_nested and not tracer.walks_in_regions:
+        raise WalksInRegions
     tracer.lowering.refresh()
     watch = Watch(tracer)
     yield

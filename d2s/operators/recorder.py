@@ -113,6 +113,11 @@ class ArraysOfTheRun(BaseException):
     """An array made inside is written as only the run knows: the trace begins anew, and the run makes all arrays."""
 
 
+class WalksInRegions(BaseException):
+    """A branch or turn calls `backward`, which runs hooks: the trace begins anew, and asks at each what they can reach.
+    """
+
+
 class OfAnyKind(BaseException):
     """A variable of a loop is of several kinds: the trace begins anew, with it as an object that only the run knows.
 

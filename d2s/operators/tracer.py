@@ -69,6 +69,8 @@ class Tracer(TensorsOfObjects):
         self.taken_values: set[Value] = set()
         # The hooks that the traced code has registered, and what they may have changed in a `backward` inside of it.
         self.hooks: dict[int, Any] = {}
+        # True if branches or turns are known to call `backward`.
+        self.walks_in_regions = False
         self.touched: dict[int, Any] = {}
         # How many writes to tensors from outside have been recorded, and calls that may write to any.
         self.writes_outside = 0
@@ -121,7 +123,7 @@ class Tracer(TensorsOfObjects):
 
     def held(self) -> list[Any]:
         # A `backward` in a branch or turn runs the hooks that are there.
-        return [*super().held(), *self.hooks.values()]
+        return [*super().held(), *(self.hooks.values() if self.walks_in_regions else ())]
 
     def note_hook(self, *hooks: Any) -> None:
         """Note that the traced code has registered hooks."""
