@@ -106,6 +106,8 @@ class ProgramCache:
     def add(self, program: ConcreteProgram | EagerCall, why: str) -> None:
         """Enter a Program, or what stands in for it, and why it was traced."""
         self.traces += 1
+        # One that has served its call holds the parameters of that.
+        self.programs = tuple(known for known in self.programs if not known.guards.is_for_one_call)
         if isinstance(program, ConcreteProgram):
             self._last = program
             program.number = self.traces

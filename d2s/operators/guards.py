@@ -36,6 +36,10 @@ from d2s.operators.policy import is_of_user
 from d2s.operators.sources import Attribute, Constant, GuardNames, Item, Source
 
 
+# The condition on what is made anew in each call.
+NEVER = "False"
+
+
 @dataclass(frozen=True)
 class Guard:
     """One condition: `template` with ``{v}`` for the value at `source`, and the objects it compares with.
@@ -264,11 +268,17 @@ class GuardSet:
 
     Those that only a change of some Layer can break are *structural*: they need a look only after
     `STRUCTURE.version` has changed.
+
+    Attributes
+    ----------
+    is_for_one_call : bool
+        True if they never hold again.
     """
 
     def __init__(self) -> None:
         self.guards: dict[str, Guard] = {}
         self.names = GuardNames()
+        self.is_for_one_call = False
         self._distinct: dict[bool, list[Source]] = {False: [], True: []}
         # What paths of other calls must not lead to: what the Program knows by identity.  Tensors, and ids of others.
         self._settled: dict[bool, set[Any]] = {False: set(), True: set()}
@@ -277,6 +287,7 @@ class GuardSet:
     def add(self, guard: Guard | None) -> None:
         """Add a condition, once."""
         if guard is not None:
+            self.is_for_one_call |= guard.template == NEVER
             self.guards.setdefault(guard.condition(self.names), guard)
 
     def add_object(self, source: Source, thing: Any) -> None:
@@ -401,7 +412,7 @@ class Change:
                 if axis not in self.guard.open_axes and size != before.shape[axis]]
 
     def __str__(self) -> str:
-        if self.guard.template == "False":
+        if self.guard.template == NEVER:
             return f"{self.guard.source} is {self.guard.shown}"
         now, before = self.now, self.guard.shown
         if not isinstance(now, TensorBase):

@@ -17,7 +17,7 @@ from d2s.core.arrays import as_array
 from d2s.core.spec import DType, TensorSpec, spec_of
 from d2s.errors import ExecutionError, UnsupportedSyntaxError, user_location
 from d2s.operators import libraries, policy
-from d2s.operators.guards import Guard
+from d2s.operators.guards import NEVER, Guard
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import Variable
@@ -47,7 +47,7 @@ def serve_one_call(tracer: Tracer) -> None:
             "a Layer, parameter or buffer is made in code that has to be traced once for many turns, or several times "
             "for one", user_location(), "Make it outside, or before the loop or condition; or keep the function that "
             "makes it eager with @d2s.jit.not_to_static.", kind="U39")
-    tracer.guards.add(Guard(_MADE, "False", (), "one of another call", is_live=True))
+    tracer.guards.add(Guard(_MADE, NEVER, (), "one of another call", is_live=True))
 
 
 def note_layer(tracer: Tracer, layer: Any) -> None:

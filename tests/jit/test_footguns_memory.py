@@ -133,3 +133,21 @@ def test_values_saved_for_backward_go_with_the_result() -> None:
     del loss
     gc.collect()
     assert kept[0]() is None
+
+
+def test_what_is_made_inside_goes_with_its_call() -> None:
+    """The Program that made it serves no other call."""
+    made: list[Any] = []
+
+    @d2s.to_static
+    def f(z):
+        layer = Net()
+        made.append(weakref.ref(layer.weight))
+        return layer(z)
+
+    for _ in range(5):
+        f(x()).backward()
+    gc.collect()
+    assert sum(reference() is not None for reference in made) <= 1
+    assert len(f.program_cache) == 1
+    assert "a Layer, parameter or buffer that is made inside is one of another call" in f.explain()
