@@ -35,7 +35,6 @@ from d2s.operators.kinds import kind_of
 from d2s.operators.policy import is_of_user
 from d2s.operators.sources import Attribute, Constant, GuardNames, Item, Source
 
-
 # The condition on what is made anew in each call.
 NEVER = "False"
 
