@@ -8,33 +8,42 @@ KINDS = (
     syntax(
         "U06",
         "May raise inside of try",
-        cause="The statement calls code that is not converted, which may raise anything when the Program runs, where "
-        "the `try` around it is no longer there to catch it.",
-        fix="Do it before the `try`, or keep the function eager.",
+        cause="Something that may raise anything when the Program runs stands inside of a `try`, and it is not known "
+        "what that catches; or an untraced call has raised an exception of a class that neither the handler nor the "
+        "code called names, and the handler gives it a name, so that it could look at it.",
+        fix="Catch exactly this exception, or without `as`; or do it before the `try`, or keep the function eager.",
         example="""
+            import json
+
             @paddle.jit.not_to_static
-            def checked(x):
-                if x.item() <= 0:
-                    raise ValueError("not positive")
-                return x
+            def parsed(text):
+                return json.loads(text)
 
             @paddle.jit.to_static
-            def f(x):
+            def f(x, text):
                 try:
-                    return checked(x)
-                except ValueError:
-                    return -x
+                    return x * parsed(text)
+                except ValueError as error:
+                    print(error)
+                    return x
 
-            f(paddle.ones([1]))
+            f(paddle.ones([1]), "{")
         """,
         fixed="""
-            @paddle.jit.to_static
-            def f(x):
-                if x.sum() <= 0:
-                    return -x
-                return x
+            import json
 
-            f(paddle.ones([1]))
+            @paddle.jit.not_to_static
+            def parsed(text):
+                return json.loads(text)
+
+            @paddle.jit.to_static
+            def f(x, text):
+                try:
+                    return x * parsed(text)
+                except ValueError:
+                    return x
+
+            f(paddle.ones([1]), "{")
         """,
     ),
     syntax(
@@ -184,28 +193,28 @@ KINDS = (
         "U21",
         "A loop whose variables change their kind",
         cause="A loop on a tensor carries its variables from turn to turn: tensors, numbers, text, lists, dicts, sets, "
-        "deques, None that becomes a tensor, objects that are made anew, and variables that are of several kinds by "
-        "turns. Tuples that grow cannot be carried, nor objects whose attributes change.",
+        "deques, tuples that grow, None that becomes a tensor, objects that are made anew, and what is None, a number, "
+        "text or a tensor by turns. It cannot carry containers of several kinds.",
         fix="Give every variable one kind of value in all turns; collect in a list.",
         example="""
             @paddle.jit.to_static
             def halves(x):
-                seen = ()
+                kept = [x]
                 while x.sum() > 1:
                     x = x / 2
-                    seen = (*seen, x)
-                return seen
+                    kept = {"x": x} if isinstance(kept, list) else [x]
+                return kept
 
             halves(paddle.to_tensor([8.0]))
         """,
         fixed="""
             @paddle.jit.to_static
             def halves(x):
-                seen = []
+                kept, is_list = x, True
                 while x.sum() > 1:
                     x = x / 2
-                    seen.append(x)
-                return seen
+                    kept, is_list = x, not is_list
+                return [kept] if is_list else {"x": kept}
 
             halves(paddle.to_tensor([8.0]))
         """,
@@ -243,29 +252,28 @@ KINDS = (
     syntax(
         "U33",
         "A container of which only the run knows which one it is",
-        cause="A list or dict is changed after a loop on a tensor has put it into a list, has read it from one, or may "
-        "have put another one in its place. The change has to be seen under all names of the object that it is in the "
-        "run.",
+        cause="A list, dict or object is changed after a loop on a tensor may have put another one in its place, or "
+        "has put the object into a list. The change has to be seen under all names of what it is in the run.",
         fix="Change it before, make a new one, or use a tuple.",
         example="""
             @paddle.jit.to_static
             def f(x, n):
-                rows = []
+                first = last = {"v": x}
                 for i in range(n):
-                    rows.append({"v": x * i})
-                for row in rows:
-                    row["v"] = x
-                return rows
+                    last = {"v": x * i}
+                last["v"] = x
+                return first
 
             f(paddle.ones([1]), paddle.to_tensor(2))
         """,
         fixed="""
             @paddle.jit.to_static
             def f(x, n):
-                rows = []
+                first = last = {"v": x}
                 for i in range(n):
-                    rows.append({"v": x * i})
-                return [{"v": x} for row in rows]
+                    last = {"v": x * i}
+                last = {"v": x}
+                return first
 
             f(paddle.ones([1]), paddle.to_tensor(2))
         """,
@@ -364,8 +372,8 @@ KINDS = (
         "U29",
         "All elements of a list that a loop has filled",
         cause="How long a list is that a loop on a tensor fills is known only when the Program runs. It can be looped "
-        "over, indexed, unpacked, sorted, stacked, changed and returned; it cannot be spread out in a call, nor looped "
-        "over in a set or dict comprehension or in most generator expressions.",
+        "over, indexed, unpacked, sorted, stacked, spread out in a call, changed and returned; it cannot be given to a "
+        "lambda with `*`, to `zip(strict=True)`, or looped over in most generator expressions.",
         fix="Loop over it with `for`, or take single elements.",
         example="""
             @paddle.jit.to_static
@@ -374,10 +382,7 @@ KINDS = (
                 while x.sum() > 1:
                     x = x / 2
                     seen.append(x)
-                return add(*seen)
-
-            def add(first, *others):
-                return first + sum(others)
+                return sum(a * b for a, b in zip(seen, seen, strict=True))
 
             total(paddle.to_tensor([4.0]))
         """,

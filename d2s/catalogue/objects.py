@@ -567,7 +567,7 @@ KINDS = (
         "U38",
         "A Layer from outside that is written as a whole",
         cause="`set_state_dict()`, `to(dtype=...)` and the like write to all tensors of a Layer at once, which are "
-        "older than the call.",
+        "older than the call; what a `LayerList`, `LayerDict` or `ParameterList` from outside holds may not change.",
         fix="Call it outside of the static function. Single tensors can be written by `set_value()`.",
         example="""
             net = paddle.nn.Linear(1, 1)

@@ -209,28 +209,24 @@ KINDS = (
     execution(
         "X08",
         "Something of the run that is no number",
-        cause="The result of an untraced call, or what a hook has put into a list or variable, was combined with a "
+        cause="What a function of a library gives, or what a hook has put into a list or variable, was combined with a "
         "tensor; when the Program ran it turned out to be no number, nor a tensor that can be broadcast to it.",
         fix="Convert the function that makes it, or pass the value as an argument.",
         example="""
-            @paddle.jit.not_to_static
-            def scale():
-                return [2.0]
+            import random
 
             @paddle.jit.to_static
             def f(x):
-                return x * scale()
+                return x * random.choice([[2.0], [3.0]])
 
             f(paddle.ones([1]))
         """,
         fixed="""
-            @paddle.jit.not_to_static
-            def scale():
-                return 2.0
+            import random
 
             @paddle.jit.to_static
             def f(x):
-                return x * scale()
+                return x * random.choice([2.0, 3.0])
 
             f(paddle.ones([1]))
         """,

@@ -14,14 +14,14 @@ KINDS = (
         example="""
             @paddle.jit.to_static
             def letter(x):
-                return "abc"[x]
+                return ("a", "b", "c")[:x]
 
             letter(paddle.to_tensor(1))
         """,
         fixed="""
             @paddle.jit.not_to_static
             def letter_of(x):
-                return "abc"[x]
+                return ("a", "b", "c")[:x]
 
             @paddle.jit.to_static
             def letter(x):
@@ -162,20 +162,20 @@ KINDS = (
     tracing(
         "T07",
         "A range of unknown length is spread out",
-        cause="A `range` whose length is known only when the Program runs can be looped over, indexed and made a list; "
-        "a call with `*` needs all of it at once.",
-        fix="Give the function a list.",
+        cause="A `range` whose length is known only when the Program runs can be looped over, indexed, spread out in a "
+        "call and made a list; a generator expression with two `for`, or inside another one, needs all of it at once.",
+        fix="Make it a list first.",
         example="""
             @paddle.jit.to_static
             def f(n):
-                return max(*range(n))
+                return sum(a * b for a in range(n) for b in range(n))
 
             f(paddle.to_tensor(3))
         """,
         fixed="""
             @paddle.jit.to_static
             def f(n):
-                return max(list(range(n)))
+                return sum([a * b for a in range(n) for b in range(n)])
 
             f(paddle.to_tensor(3))
         """,
@@ -183,16 +183,14 @@ KINDS = (
     tracing(
         "T08",
         "isinstance of an unknown result",
-        cause="The class of what an untraced call returns is known only when the Program runs.",
-        fix="Ask inside of the function that is called, or convert that function too.",
+        cause="The class of what a function of a library returns is known only when the Program runs.",
+        fix="Ask inside of a function marked `@paddle.jit.not_to_static`, and call that.",
         example="""
-            @paddle.jit.not_to_static
-            def answer(x):
-                return "yes"
+            import random
 
             @paddle.jit.to_static
             def f(x):
-                if isinstance(answer(x), str):
+                if isinstance(random.choice(["yes", "no"]), str):
                     return x
                 return 2 * x
 

@@ -12,11 +12,19 @@ from typing import Any
 from d2s.core.interpreter import GradModeBlock, state, use_interpreter
 from d2s.errors import Location, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import conversion
+from d2s.operators.foreign_results import ForeignResults
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
 from d2s.operators.outcomes import Outcome
-from d2s.operators.recorder import ArraysOfTheRun, FollowBoth, OfAnyKind, TooManyWays, WalksInRegions
-from d2s.operators.region import explore, refuse_endless_walk
+from d2s.operators.recorder import (
+    ArraysOfTheRun,
+    FollowBoth,
+    ListsOfTheRun,
+    OfAnyKind,
+    TooManyWays,
+    WalksInRegions,
+)
+from d2s.operators.region import REFUSALS, explore, refuse_endless_walk
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Argument, Source, fetcher
 from d2s.operators.trace_state import state_of
@@ -81,11 +89,12 @@ def record(
     merging: dict[Location | None, int] = {}
     followed: set[Location | None] = set()
     of_any_kind: dict[Location | None, frozenset[str]] = {}
-    makes_arrays = walks_in_regions = False
+    makes_arrays = walks_in_regions = are_numbers = opens_lists = False
     while True:
         tracer = Tracer(Program(name), numbers, sizes)
-        tracer.late_arrays.are_all_late = makes_arrays
+        tracer.late_arrays.are_all_late, tracer.lists_are_open = makes_arrays, opens_lists
         tracer.walks_in_regions = walks_in_regions
+        tracer.foreign_results = ForeignResults(are_numbers)
         tracer.merging, tracer.of_any_kind = merging, of_any_kind
         tracer.followed.update(followed)
         if guards is not None:
@@ -102,6 +111,9 @@ def record(
                     "Make it by a function of NumPy.", kind="T02") from None
             makes_arrays = True
             continue
+        except ListsOfTheRun:
+            opens_lists = True
+            continue
         except OfAnyKind as found:
             known = of_any_kind.get(found.place, frozenset())
             of_any_kind = {**of_any_kind, found.place: known | {found.name}}
@@ -114,6 +126,9 @@ def record(
             continue
         except Exception as error:
             refuse_endless_walk(error)
+            if isinstance(error, REFUSALS) and tracer.foreign_results.are_used and not are_numbers:
+                are_numbers = True
+                continue
             if not tracer.misplaced:
                 raise
         if not tracer.misplaced:
@@ -135,7 +150,10 @@ def _record(
     # What the code makes of the grad mode is that of the trace.
     with use_interpreter(tracer), GradModeBlock(tracer.grad_mode):
         positional, named = _read_arguments(tracer, signature, bound)
-        _follow(tracer, lambda: converted(*positional, **named), program.block, function.__code__)
+        try:
+            _follow(tracer, lambda: converted(*positional, **named), program.block, function.__code__)
+        finally:
+            tracer.generators.end()
     inputs = [value for _, value in tracer.captured.values()]
     objects = [value for value in tracer.sources if not value.is_tensor]
     program.block.inputs = (*inputs, *objects)

@@ -14,14 +14,15 @@ import operator
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import BuiltinMethodType
+from types import BuiltinMethodType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from d2s.core.op import Op
 from d2s.eager.interpreter import compute, compute_of_all
 from d2s.errors import D2SError, GradientError, HookError, UnsupportedSyntaxError, note_interruption, user_location
+from d2s.operators import policy
 from d2s.operators.risks import Errors
-from d2s.static.program import Value
+from d2s.static.program import Operator, Value
 from d2s.static.variable import ObjectVariable
 from d2s.transpiler.interface import PythonOperators
 
@@ -121,22 +122,27 @@ def _array_of(tracer: PathRecorder, value: Value) -> Value:
     return tracer.emit("array_of", (value,), (tracer.new_value("array", None),)).outputs[0]
 
 
-def _standing_for(tracer: PathRecorder, cls: type[BaseException], raised: ObjectVariable) -> BaseException:
-    """An exception for the trace in place of one that the run raises."""
-    said = ObjectVariable(tracer, _recorded(tracer, (_said, (raised.value,), {}), str if cls is not KeyError else None))
-    made = cls.__new__(cls, said)
-    made.args = (said,)
-    if issubclass(cls, D2SError):
-        for name in _SEEN_IN_ERRORS:
-            made.__dict__[name] = ObjectVariable(tracer, _recorded(tracer, (getattr, (raised.value, name), {}), None))
+def _standing_for(
+    tracer: PathRecorder, cls: type[BaseException], raised: ObjectVariable, count: int = 1, fields: tuple[str, ...] = ()
+) -> BaseException:
+    """An exception for the trace in place of one that the run raises, with so many arguments and these attributes."""
+    kind = str if cls is not KeyError else None
+    said = tuple(
+        ObjectVariable(tracer, _recorded(tracer, (_said, (raised.value, place), {}), kind)) for place in range(count))
+    made = cls.__new__(cls, *said)
+    made.args = said
+    for name in _SEEN_IN_ERRORS if issubclass(cls, D2SError) else fields:
+        made.__dict__[name] = ObjectVariable(tracer, _recorded(tracer, (getattr, (raised.value, name), {}), None))
     tracer.errors_of_run[id(made)] = made, raised.value
     return made
 
 
 def done_or_raised(
-    tracer: PathRecorder, found: ObjectVariable, likely: Iterable[type[BaseException]]
+    tracer: PathRecorder, found: ObjectVariable, likely: Iterable[type[BaseException]], kind: type | None = None
 ) -> ObjectVariable:
-    """What a call of `Tried` gave, `found`, on the path on which it has raised nothing; it may raise the `likely` ones.
+    """What `tried` gave, `found`, on the path on which it has raised nothing: an object of this kind.
+
+    It may raise the `likely` ones.
 
     Raises
     ------
@@ -145,7 +151,7 @@ def done_or_raised(
     """
     raised = tracer.python_call(operator.getitem, (found, 1))
     if tracer.decide(_asked(tracer, _is_nothing, raised)):
-        return tracer.python_call(operator.getitem, (found, 0))
+        return tracer.python_call(operator.getitem, (found, 0), kind=kind)
     is_named = any(handlers.is_named for handlers in tracer.handlers if handlers is not None)
     for cls in _caught(tracer):
         if not tracer.decide(_asked(tracer, _is_of, raised, cls)):
@@ -153,10 +159,25 @@ def done_or_raised(
         if not is_named:
             raise _unseen(tracer, cls, raised)
         for known in dict.fromkeys((cls, *(other for other in (*_KNOWN, *likely) if issubclass(other, cls)))):
-            if tracer.decide(_asked(tracer, _is_plainly, raised, known)):
-                raise _standing_for(tracer, known, raised)
+            fields = _fields_of(known)
+            for count in (1, 0, 2, 3) if policy.is_of_user(known) else (1, 0):
+                if tracer.decide(_asked(tracer, _is_plainly, raised, known, count, fields)):
+                    raise _standing_for(tracer, known, raised, count, fields)
         tracer.python_call(_refuse, (raised,), effect=True)
     raise _unseen(tracer, _Uncaught, raised)
+
+
+def done(
+    tracer: PathRecorder, out: Value, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Operator:
+    """Record a call that may raise anything: what gives its result, `out`, on the path on which it raises nothing."""
+    from d2s.operators.hook_effects import exceptions_named_in
+
+    check_known(tracer)
+    with tracer.unguarded():
+        given = _recorded(tracer, (tried, (function, *args), kwargs), None)
+        result = done_or_raised(tracer, ObjectVariable(tracer, given), exceptions_named_in([function]), out.kind)
+        return tracer.definitions[result.value][0]
 
 
 def check_known(tracer: PathRecorder) -> None:
@@ -225,26 +246,30 @@ def _raised_by(errors: Errors, work: Any) -> Exception | None:
     return None
 
 
-class Tried:
-    """A function that gives what another returns, and what that raises; one of them is None."""
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
-        self.__name__ = function.__name__
-
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, BaseException | None]:
-        try:
-            return self.function(*args, **kwargs), None
-        except BaseException as error:
-            return None, error
+def tried(function: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, BaseException | None]:
+    """What `function` returns, and what it raises; one of them is None."""
+    try:
+        return function(*args, **kwargs), None
+    except BaseException as error:
+        return None, error
 
 
 def _is_of(raised: BaseException, cls: type[BaseException]) -> bool:
     return isinstance(raised, cls)
 
 
-def _is_plainly(raised: BaseException, cls: type[BaseException]) -> bool:
-    return type(raised) is cls and len(raised.args) == 1
+def _fields_of(cls: type[BaseException]) -> tuple[str, ...]:
+    """The attributes that an exception of a class of the user may have: those that its `__init__` sets."""
+    codes = [
+        base.__dict__["__init__"].__code__ for base in cls.__mro__
+        if isinstance(base.__dict__.get("__init__"), FunctionType) and policy.is_of_user(base)]
+    found = [step.argval for code in codes for step in dis.get_instructions(code) if step.opname == "STORE_ATTR"]
+    return tuple(dict.fromkeys(found))
+
+
+def _is_plainly(raised: BaseException, cls: type[BaseException], count: int, fields: tuple[str, ...]) -> bool:
+    known = isinstance(raised, D2SError) or tuple(vars(raised)) == fields
+    return type(raised) is cls and len(raised.args) == count and known
 
 
 def _refuse(raised: BaseException) -> None:
@@ -266,8 +291,8 @@ def _is_one(raised: Exception, cls: type[Exception]) -> bool:
     return type(raised) is cls
 
 
-def _said(raised: Exception) -> Any:
-    return raised.args[0]
+def _said(raised: Exception, place: int) -> Any:
+    return raised.args[place]
 
 
 def as_raised(raised: BaseException, shown: Any, before: tuple[BaseException | None, ...]) -> BaseException:
@@ -282,6 +307,6 @@ def as_raised(raised: BaseException, shown: Any, before: tuple[BaseException | N
 
 
 __all__ = [
-    "Handlers", "Tried", "as_raised", "check_known", "done_or_raised", "is_of_program", "note_caught", "refusal",
-    "try_first",
+    "Handlers", "as_raised", "check_known", "done", "done_or_raised", "is_of_program", "note_caught", "refusal",
+    "tried", "try_first",
 ]

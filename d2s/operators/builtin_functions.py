@@ -6,9 +6,10 @@ import builtins
 import copy
 import dataclasses
 import functools
+import itertools
 import operator
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,9 @@ def _number(kind: type) -> Callable[..., Any]:
             if isinstance(thing, Variable):
                 thing = ObjectVariable(tracer, tracer.truth_of(thing, f"{kind.__name__}()"))
             return thing if thing.value.kind is kind else tracer.python_call(kind, (thing,), kind=kind)
+        if any(is_symbol(symbol_of(tracer, arg)) for arg in (*args, *kwargs.values())):
+            # The base of a text, the imaginary part.
+            return tracer.python_call(kind, args, kwargs, kind=kind, effect=True)
         if args and native.tells_other_things(tracer, args[0]):
             if kind is float or not isinstance(args[0], np.ndarray) or tracer.is_unknown(args[0]):
                 return tracer.python_call(kind, args, kwargs, kind=kind, effect=True)
@@ -292,6 +296,10 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
         args = tuple(changed_lists.as_read(tracer, arg) for arg in args)
+        if function in (zip, enumerate):
+            args = tuple(open_lists.rows_of(tracer, arg) for arg in args)
+        elif function is reversed and tracer.foreign_results.is_one(args[0]):
+            return tracer.python_call(list, args, effect=True)[::-1]
         if len(args) == 1 and function in (list, tuple, set, frozenset, dict):
             whole = _whole(tracer, function, args[0], kwargs)
             if whole is not None:
@@ -418,6 +426,14 @@ def _reduce(tracer: Tracer, function: Any, things: Any, *start: Any) -> Any:
     return total
 
 
+def _chain(tracer: Tracer, iterables: Any) -> Iterator[Any]:
+    """``itertools.chain.from_iterable(iterables)``."""
+    from d2s.operators.protocols import iterable_of
+
+    for iterable in iterable_of(tracer, iterables):
+        yield from iterable_of(tracer, iterable)
+
+
 _index = asking("__index__", kind=int, otherwise=untraced(operator.index))
 
 
@@ -443,6 +459,7 @@ MEANING: dict[Any, Callable[..., Any]] = {
     reversed: asking("__reversed__", otherwise=_reversed), iter: _iter, dict: _over(dict),
     frozenset: _over(frozenset), dict.fromkeys: _fromkeys,
     copy.copy: copies.shallow_copy, copy.deepcopy: copies.deep_copy, dataclasses.replace: copies.replaced,
-    dataclasses.asdict: copies.as_dict, dataclasses.astuple: copies.as_tuple,
+    dataclasses.fields: copies.fields, itertools.chain.from_iterable: _chain, dataclasses.asdict: copies.as_dict,
+    dataclasses.astuple: copies.as_tuple,
     warnings.warn: places.warn, breakpoint: places.stop_in_debugger,
 }

@@ -29,14 +29,15 @@ from d2s.operators import (
     changed_lists,
     classes,
     conversion,
+    foreign_results,
     given_objects,
     items,
+    layer_changes,
     layer_guards,
     layer_settings,
     libraries,
     making,
     native,
-    new_state,
     older_arrays,
     open_functions,
     policy,
@@ -123,7 +124,7 @@ def _is_hashable(func: Any) -> bool:
 def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_converted(func):
         tracer.calls += 1
-        return func(*args, **kwargs)
+        return tracer.generators.note(func(*args, **kwargs))
     if policy.is_kept_eager(func):
         return libraries.call_unknown(tracer, func, args, kwargs)
     if protocols.is_context_manager_maker(func):
@@ -137,6 +138,8 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         tracer.tensors_may_change()
         return result
     if policy.is_own(func.__code__):
+        if tracer.foreign_results.are_given(args, kwargs) and foreign_results.may_be_called(func):
+            return foreign_results.call_own(tracer, func, args, kwargs)
         args = tuple(given_objects.as_operand(tracer, changed_lists.as_read(tracer, arg)) for arg in args)
         kwargs = {name: given_objects.as_operand(tracer, arg) for name, arg in kwargs.items()}
         if open_functions.are_given(args, kwargs):
@@ -154,7 +157,7 @@ def _call_converted(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], k
         tracer.guards.add(guard)
     tracer.check_still(("code", id(func)), getattr, (func, "__code__"), func.__code__, f"code of {func.__name__}")
     args, kwargs = _with_defaults(tracer, func, args, kwargs)
-    return converted(*args, **kwargs)
+    return tracer.generators.note(converted(*args, **kwargs))
 
 
 def _with_defaults(
@@ -261,13 +264,13 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
     """A method of a class of d2s: Layers are looked into, other objects act when the Program runs."""
     owner: Any = func.__self__
     if is_layer(owner):
-        if _changes_all(func, args, kwargs) and tracer.is_outer(owner) and not tracer.layer_hooks.is_new(owner):
-            raise UnsupportedSyntaxError(
-                f"{func.__name__}() of a Layer from outside cannot become a graph", user_location(),
-                "Call it outside of the static function; single tensors can be written by set_value().", kind="U38")
+        if tracer.is_outer(owner):
+            if layer_changes.registers(tracer, func):
+                return layer_changes.register(tracer, func, args, kwargs)
+            layer_changes.check_unchanged(tracer, func, args, kwargs, _looked_at(owner, func.__name__))
         function = cast("FunctionType", func.__func__)
-        if func.__name__ == "register_buffer" and tracer.is_outer(owner):
-            return new_state.register_buffer(tracer, owner, func, args, kwargs)
+        if function.__name__ == "forward" and tracer.foreign_results.are_given(args, kwargs):
+            return libraries.call_unknown(tracer, func, args, kwargs)
         if layer_guards.may_call_users_code(owner, function):
             return _call_converted(tracer, function, (owner, *args), kwargs)
         is_forward = func.__name__ == "forward"
@@ -310,13 +313,6 @@ def _looked_at(layer: Any, method: str) -> list[Any]:
         only_calls = getattr(lookup(type(layer), "forward"), "__d2s_only_calls__", False)
         return [] if only_calls else list(layer.sublayers())
     return list(layer.sublayers(include_self=True))
-
-
-def _changes_all(func: MethodType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """True for a method that writes to all tensors of a Layer."""
-    if func.__name__ == "to":
-        return len(args) > 1 or kwargs.get("dtype") is not None
-    return func.__name__ in ("set_state_dict", "load_state_dict", "astype", "float", "double", "half")
 
 
 def _call_partial(

@@ -39,12 +39,13 @@ class TensorForm:
 class ObjectForm:
     """A Python object that only the run knows; `kind` is its type, where all turns agree on it.
 
-    Of one that may be a tensor nothing is known.
+    Of one that may be a tensor nothing is known; it is `foreign` if an untraced function of the user may have made it.
     """
 
     kind: type | None
     missing: str | None = None
     may_be_tensor: bool = False
+    foreign: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def form_of(
     if isinstance(thing, Variable):
         return form_of_value(value_of(thing))
     if isinstance(thing, ObjectVariable):
-        return ObjectForm(thing.value.kind, thing.value.maybe_missing, thing.value in tracer.elements)
+        is_foreign = tracer.foreign_results.is_one(thing)
+        return ObjectForm(thing.value.kind, thing.value.maybe_missing, thing.value in tracer.elements, is_foreign)
     if is_open(thing):
         return OpenForm(elements_of(thing))
     is_instance = instances and tracer.is_made(thing) and is_replaceable(thing)
@@ -179,8 +181,8 @@ def joined(first: Form, second: Form, name: str, in_loop: bool, any_kind: bool =
     if unknown or (objects and (len(kinds) == 1 or (in_loop and kinds <= {*NUMBERS, None}))):
         names = [form.missing for form in (first, second) if isinstance(form, ObjectForm)]
         missing = next(filter(None, names), None)
-        may_be_tensor = any(getattr(form, "may_be_tensor", False) for form in (first, second))
-        return ObjectForm(kinds.pop() if len(kinds) == 1 else None, missing, may_be_tensor)
+        flags = _flags(first, second)
+        return ObjectForm(kinds.pop() if len(kinds) == 1 else None, missing, *flags)
     raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it", name)
 
 
@@ -188,17 +190,30 @@ def _of_any_kind(first: Form, second: Form, name: str) -> ObjectForm:
     """The form of an object of which nothing is known but whether it may be unbound."""
     missing: str | None = None
     kinds: set[Any] = set()
+    grows = False
     for form in (first, second):
         if isinstance(form, SameForm) and form.value is MISSING:
             missing = name
             continue
         is_told = isinstance(form, SameForm) and is_told_by_value(form.value)
-        if not (isinstance(form, ObjectForm | TensorForm) or is_told):
+        is_tuple = isinstance(form, BuiltForm) and form.cls is tuple
+        grows = grows or is_tuple
+        if not (isinstance(form, ObjectForm | TensorForm) or is_told or is_tuple):
             raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it")
         kinds.add(TensorBase if isinstance(form, TensorForm) else _kind_of(form))
         missing = missing or getattr(form, "missing", None)
-    may_be_tensor = TensorBase in kinds or any(getattr(form, "may_be_tensor", False) for form in (first, second))
-    return ObjectForm(None if may_be_tensor or len(kinds) != 1 else kinds.pop(), missing, may_be_tensor)
+    may_be_tensor, is_foreign = _flags(first, second)
+    may_be_tensor = may_be_tensor or TensorBase in kinds
+    kind = None if may_be_tensor or grows or len(kinds) != 1 else kinds.pop()
+    # A tuple that grows is one of the run: nothing is known of what is in it.
+    return ObjectForm(kind, missing, may_be_tensor, is_foreign or grows)
+
+
+def _flags(*forms: Form) -> tuple[bool, bool]:
+    """Whether something of one of the forms may be a tensor, and whether it may be foreign."""
+    may_be_tensor, is_foreign = (
+        any(getattr(form, flag, False) for form in forms) for flag in ("may_be_tensor", "foreign"))
+    return may_be_tensor, is_foreign
 
 
 def either(first: Form, second: Form, name: str) -> Form:
@@ -220,7 +235,7 @@ def either(first: Form, second: Form, name: str) -> Form:
         return forms[0]
     if all(map(_can_be_told, forms)):
         return EitherForm(tuple(forms))
-    return ObjectForm(None, may_be_tensor=any(getattr(form, "may_be_tensor", False) for form in forms))
+    return ObjectForm(None, None, *_flags(*forms))
 
 
 def _can_be_told(form: Form) -> bool:
@@ -386,7 +401,10 @@ def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value], *sources: Any) 
         value = next(values)
         if form.may_be_tensor:
             tracer.elements.add(value)
-        return ObjectVariable(tracer, value)
+        found = ObjectVariable(tracer, value)
+        if form.foreign:
+            tracer.foreign_results.add(found)
+        return found
     if isinstance(form, SameForm):
         return form.value
     if isinstance(form, OpenForm):
@@ -416,7 +434,21 @@ def values_of(tracer: Tracer, form: Form, thing: Any, value_of: ValueOf) -> list
     if isinstance(thing, TensorBase):
         value = value_of(thing if isinstance(thing, Variable) else tracer.lift(thing))
         return [tracer.materialise(value) if isinstance(form, ObjectForm) else value]
+    if isinstance(thing, tuple):
+        return [tracer.python_call(_itself, (_at_end(tracer, thing, value_of),), effect=True).value]
     return [thing.value if isinstance(thing, ObjectVariable) else tracer.constant(thing)]
+
+
+def _at_end(tracer: Tracer, thing: Any, value_of: ValueOf) -> Any:
+    """A tensor or tuple as it is at the end of a turn."""
+    if isinstance(thing, tuple):
+        parts = [_at_end(tracer, part, value_of) for part in thing]
+        return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
+    return Variable(tracer, value_of(symbol_of(tracer, thing))) if isinstance(thing, TensorBase) else thing
+
+
+def _itself(thing: Any) -> Any:
+    return thing
 
 
 def differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any, Any]]:

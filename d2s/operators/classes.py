@@ -55,6 +55,8 @@ def _known_class(tracer: Tracer, thing: Any, use: str) -> Any:
 
 def is_instance(tracer: Tracer, thing: Any, kinds: Any) -> Any:
     """``isinstance(thing, kinds)``."""
+    if tracer.foreign_results.is_one(thing):
+        return tracer.python_call(isinstance, (thing, kinds), kind=bool, effect=True)
     cls = _known_class(tracer, thing, "isinstance()")
     is_symbol = isinstance(thing, Variable | ObjectVariable)
     for kind in _flat(kinds):

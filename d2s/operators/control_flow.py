@@ -28,6 +28,8 @@ from d2s.static.variable import ObjectVariable, Variable
 from d2s.transpiler.interface import PythonOperators
 
 MAX_TURNS_AFTER_SYMBOLIC_STOP = 2_000
+# And if what it runs over does not tell how much it is, like a generator.
+MAX_TURNS_WITHOUT_END = 500
 
 
 def if_else(tracer: Tracer, test: Any, body: Callable[[], Any], orelse: Callable[[], Any] | None) -> Any:
@@ -161,8 +163,10 @@ def for_loop(
         _count(tracer, _rest_of(tracer, iterator), body, stop)
         return
     # From here on the Program decides in each turn whether the loop is over.
+    tells_length = operator.length_hint(iterator, -1) >= 0
+    most = MAX_TURNS_AFTER_SYMBOLIC_STOP if tells_length else MAX_TURNS_WITHOUT_END
     for turns, item in enumerate(_items_on_trial(tracer, iterator, place)):
-        if turns == MAX_TURNS_AFTER_SYMBOLIC_STOP:
+        if turns == most:
             raise UnsupportedSyntaxError(
                 "a Python loop without end whose break is known only when the Program runs cannot become a graph",
                 user_location(), "Write it with `itertools.count()`, or as `while`.",

@@ -116,6 +116,14 @@ def as_tuple(tracer: Tracer, thing: Any, **kwargs: Any) -> Any:
     return _plain(tracer, thing, lambda pairs: tuple(value for _, value in pairs))
 
 
+def fields(tracer: Tracer, thing: Any) -> Any:
+    """``dataclasses.fields(thing)``: its class says it all."""
+    if isinstance(thing, ObjectVariable):
+        return run_later(tracer, dataclasses.fields, (thing,), {})
+    tracer.guard_class(thing, "__dataclass_fields__")
+    return dataclasses.fields(thing)
+
+
 def _is_record(thing: Any) -> bool:
     return dataclasses.is_dataclass(thing) and not isinstance(thing, type | ObjectVariable)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial, wraps
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators.attempts import Tried, check_known, done_or_raised
+from d2s.operators.attempts import check_known, done_or_raised, tried
 from d2s.operators.hook_effects import Watch, exceptions_named_in
 from d2s.operators.open_items import is_open
 from d2s.operators.recorder import WalksInRegions
@@ -49,7 +50,7 @@ def _walk_to(tracer: Tracer, function: Any, tensors: list[Any], options: dict[st
     if tracer.attempts:
         check_known(tracer)
         with tracer.unguarded():
-            done = _walk_to(tracer, Tried(function), tensors, options)
+            done = _walk_to(tracer, wraps(function)(partial(tried, function)), tensors, options)
             return done_or_raised(tracer, done, exceptions_named_in(tracer.hooks.values()))
     with _watched(tracer):
         call = (function, lowered(tensors), {name: lowered(value) for name, value in options.items()})

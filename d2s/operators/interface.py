@@ -115,10 +115,14 @@ class TraceOperators(PythonOperators):
         return value[index] if tracer is None else items.item(tracer, value, index)
 
     def call(self, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
-        if current_tracer() is None:
+        tracer = current_tracer()
+        if tracer is None:
             return func(*args, **kwargs)
+        from d2s.operators import spread_calls
         from d2s.operators.calls import call
 
+        if spread_calls.is_spread(args):
+            return spread_calls.call_spread(tracer, func, args, kwargs)
         return call(func, *args, **kwargs)
 
     def store_attr(self, target: Any, name: str, value: Any) -> None:  # type: ignore[override]
@@ -235,7 +239,7 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         if tracer is None:
             return iterable
-        if isinstance(iterable, Variable):
+        if isinstance(iterable, Variable) or tracer.foreign_results.is_one(iterable):
             return open_lists.rows_of(tracer, iterable)  # type: ignore[no-any-return]
         from d2s.operators.protocols import iterable_of
 
@@ -302,9 +306,19 @@ class TraceOperators(PythonOperators):
         spread = None if tracer is None else open_functions.spread(tracer, value)
         return self.iterate(value) if spread is None else spread
 
-    def displayed(self, made: list[Any]) -> list[Any]:  # type: ignore[override]
+    def varargs(self, given: tuple[Any, ...]) -> Any:  # type: ignore[override]
         tracer = current_tracer()
-        return made if tracer is None else open_functions.displayed(tracer, made)
+        if tracer is None:
+            return given
+        from d2s.operators.spread_calls import tuple_of
+
+        return tuple_of(tracer, given)
+
+    def displayed(self, made: Any) -> Any:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            return made
+        return self.varargs(made) if isinstance(made, tuple) else open_functions.displayed(tracer, made)
 
     def matched(self, subject: Any, types_at: str, looks_at: str) -> Any:  # type: ignore[override]
         tracer = current_tracer()

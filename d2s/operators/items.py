@@ -11,7 +11,9 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators import (
+    foreign_results,
     keys,
+    layer_changes,
     native,
     open_functions,
     open_items,
@@ -63,6 +65,10 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     if isinstance(value, dict):
         keys.key(tracer, index, value)
     _adopt_namespace(tracer, value)
+    if isinstance(value, str | bytes) and holds_symbols(index):
+        tracer.needed_by_python(index)
+        kind = int if isinstance(value, bytes) and not isinstance(index, slice) else type(value)
+        return tracer.python_call(operator.getitem, (value, index), kind=kind, effect=True)
     source = tracer.source_of(value)
     if is_layer(value):
         return _layer_in(tracer, value, index)
@@ -219,6 +225,8 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     setter = special(tracer, target, "__setitem__")
     if setter is not None:
         late_call(setter, index, value)
+    elif layer_changes.is_outer(tracer, target):
+        layer_changes.refuse_change(target)
     elif tracer.is_outer(target):
         _store_outside(tracer, target, index, value)
     elif isinstance(target, list) and (place := picking.place_in(tracer, target, index, "list assignment")) is not None:
@@ -253,6 +261,8 @@ def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
     deleter = None if isinstance(target, ObjectVariable | TensorBase) else special(tracer, target, "__delitem__")
     if deleter is not None:
         late_call(deleter, index)
+    elif layer_changes.is_outer(tracer, target):
+        layer_changes.refuse_change(target)
     elif is_open(target) or (isinstance(target, list | dict) and not tracer.is_outer(target) and holds_objects(index)):
         open_up(tracer, target)
         tracer.effect(operator.delitem, target, index)
@@ -268,11 +278,15 @@ def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
 def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
     """``target += value`` and its like; gives what is bound again."""
     function = getattr(operator, name)
+    if tracer.foreign_results.is_one(target):
+        return foreign_results.binary(tracer, name, target, value)
     if type(target) is list and name == "iadd":
         value = run_over(tracer, value)
     if native.is_division_in_try(tracer, name, target, value):
         return native.divided_in_try(tracer, name, target, value)
     if isinstance(target, TensorBase):
+        if tracer.foreign_results.is_one(value):
+            return native.binary(tracer, name[1:], target, value)
         return function(target if isinstance(target, Variable) else tracer.lift(target), value)
     tracer.check_not_frozen(target)
     check_unwritten(tracer, target, value)

@@ -23,6 +23,7 @@ from d2s.operators import policy
 from d2s.operators.guards import ABSENT
 from d2s.operators.older_arrays import arrays_in
 from d2s.operators.recorder import ArraysOfTheRun
+from d2s.operators.run_time import check_unchanged
 from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -146,7 +147,8 @@ class LateArrays:
             if spec.is_static:
                 self._samples[result.value] = np.zeros(spec.shape, spec.dtype)
             return
-        if not any(self._matters(part, function) for part in (function, *args, *kwargs.values())):
+        if function is check_unchanged or not any(
+                self._matters(part, function) for part in (function, *args, *kwargs.values())):
             return
         if _is_one_of(function, _IN_PLACE):
             self._samples[result.value] = self.sample(args[0])

@@ -361,6 +361,8 @@ def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
             if tracer.is_outer(arg):
                 tracer.changed(arg)
         tracer.anything_may_change()
+    if isinstance(func, FunctionType | MethodType | functools._lru_cache_wrapper) and not runs_no_code_of_user(func):
+        tracer.foreign_results.add(result)
     return None if _gives_nothing(func) else result
 
 

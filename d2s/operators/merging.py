@@ -81,6 +81,8 @@ class _Merger:
         self.kept: list[Any] = []
         self.pairs: dict[Value, Any] = {}
         self.versions: dict[tuple[Value, Value], Value] = {}
+        # Those of them that an untraced function of the user may have made.
+        self.foreign: set[Value] = set()
         self.containers: dict[Value, Any] = {}
 
     def resolve(self, outputs: tuple[Value, ...]) -> dict[Value, Value]:
@@ -90,6 +92,8 @@ class _Merger:
             holder.value = real.get(own, own)
             if own in self.tracer.elements:
                 self.tracer.elements.add(holder.value)
+            if own in self.foreign:
+                self.tracer.foreign_results.add(holder)
         for own, made in self.containers.items():
             self.tracer.lowering.adopt(made, real.get(own, own))
         return real
@@ -263,7 +267,7 @@ class _Merger:
         kind = kinds.pop() if len(kinds) == 1 else None
         out = self.tracer.new_value(_base_name(a, b), None, kind=kind, maybe_missing=missing)
         self._give(out, self._object_value(a), self._object_value(b))
-        return self._holder(ObjectVariable(self.tracer, out))
+        return self._holder(ObjectVariable(self.tracer, out), a, b)
 
     def _of_any_kind(self, a: Any, b: Any, what: str) -> Any:
         """An object that only the run knows, whatever it is on the two paths."""
@@ -276,7 +280,9 @@ class _Merger:
         if any(isinstance(part, TensorBase | tuple) or (
                 isinstance(part, ObjectVariable) and part.value in self.tracer.elements) for part in (a, b)):
             self.tracer.elements.add(out)
-        return self._holder(ObjectVariable(self.tracer, out))
+        if any(isinstance(part, tuple) for part in (a, b)):
+            self.foreign.add(out)
+        return self._holder(ObjectVariable(self.tracer, out), a, b)
 
     def _any_value(self, part: Any, path: int, what: str) -> Value:
         if part is MISSING or not isinstance(part, TensorBase | tuple):
@@ -338,7 +344,7 @@ class _Merger:
         nothing = self.tracer.constant(MISSING)
         value = self._object_value(present)
         self._give(out, *((nothing, value) if a is MISSING else (value, nothing)))
-        return self._holder(ObjectVariable(self.tracer, out))
+        return self._holder(ObjectVariable(self.tracer, out), present)
 
     def value(self, a: Value, b: Value, what: str) -> Value:
         """One Value for two tensor Values."""
@@ -378,8 +384,10 @@ class _Merger:
         place = made[0].location if made is not None else None
         return _shown(part) if place is None else f"{_shown(part)} (line {place.line})"
 
-    def _holder(self, symbol: Any) -> Any:
+    def _holder(self, symbol: Any, *sources: Any) -> Any:
         self.pairs[symbol.value] = symbol
+        if any(map(self.tracer.foreign_results.is_one, sources)):
+            self.foreign.add(symbol.value)
         return symbol
 
 

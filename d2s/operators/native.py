@@ -17,7 +17,7 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
-from d2s.operators import policy
+from d2s.operators import foreign_results, policy
 from d2s.operators.choices import may_be
 from d2s.operators.equality import NUMBERS_AND_TEXTS, is_plain
 from d2s.operators.guards import Guard, lookup
@@ -25,6 +25,7 @@ from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_symbols
 from d2s.operators.older_arrays import holds_older_content, know
 from d2s.operators.open_items import TableView, is_open, is_open_table, refuse
+from d2s.operators.run_time import taken_apart
 from d2s.operators.surroundings import note_decimals
 from d2s.operators.symbols import SymbolicRange
 from d2s.operators.tracer import Tracer
@@ -39,6 +40,8 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     """``left + right`` and its like."""
     if name in ("is_", "is_not"):
         return _identity(tracer, name, left, right)
+    if tracer.foreign_results.is_one(left) or tracer.foreign_results.is_one(right):
+        return foreign_results.binary(tracer, name, left, right)
     if isinstance(left, Variable) and isinstance(right, Variable | float | int):
         return getattr(operator, name)(left, right)
     left, right = _operand(tracer, left), _operand(tracer, right)
@@ -97,6 +100,8 @@ def _identity(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     """``left is right``: of what is known only when the Program runs, it is asked then."""
     left, right = _operand(tracer, left), _operand(tracer, right)
     if type(left) is type(right) and left is not right:
+        if is_open(left) and is_open(right):
+            return tracer.python_call(getattr(operator, name), (left, right), kind=bool, effect=True)
         for side in (left, right):
             tracer.check_not_frozen(side, " or asked for by `is`")
     if isinstance(left, Variable) and isinstance(right, Variable) and left is not right:
@@ -207,10 +212,22 @@ def unpack(tracer: Tracer, value: Any, before: int | None, after: int | None) ->
         know(tracer, value)
     if method is None:
         parts = tracer.late_arrays.parts(value)
+        if parts is None and isinstance(value, ObjectVariable) and before is not None and after is None:
+            return _unpacked_later(tracer, value, before)
         return seen(tracer, value) if parts is None else parts
     from d2s.operators.protocols import items_of
 
     return items_of(tracer, late_call(method))
+
+
+def _unpacked_later(tracer: Tracer, value: ObjectVariable, count: int) -> list[Any]:
+    """The parts of an object of the run: as many as there are names."""
+    taken = tracer.python_call(taken_apart, (value, count), kind=list, effect=True)
+    parts = [tracer.python_call(operator.getitem, (taken, place), effect=True) for place in range(count)]
+    if tracer.foreign_results.is_one(value):
+        for part in parts:
+            tracer.foreign_results.add(part)
+    return parts
 
 
 def matched(tracer: Tracer, subject: Any, types_at: str, looks_at: str) -> Any:

@@ -7,7 +7,6 @@ the other effects.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from d2s.core.arrays import as_array
 from d2s.core.spec import DType, TensorSpec, spec_of
 from d2s.errors import ExecutionError, UnsupportedSyntaxError, user_location
-from d2s.operators import libraries, policy
+from d2s.operators import policy
 from d2s.operators.guards import NEVER, Guard
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
@@ -90,15 +89,3 @@ def copied(tracer: Tracer, original: Any, copy: Any) -> None:
     """Let the run give a new copy of a tensor the values that the original has there."""
     serve_one_call(tracer)
     tracer.set_value(tracer.lift(copy), tracer.lift(original))
-
-
-def register_buffer(
-    tracer: Tracer, layer: Any, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
-    """``layer.register_buffer(...)`` of a Layer from outside: the run does it."""
-    given = inspect.signature(method).bind(*args, **kwargs).arguments
-    libraries.run_later(tracer, method, args, kwargs)
-    tracer.pending[(id(layer), "attr", given["name"])] = (given["tensor"], layer)
-    table = layer.__dict__["_buffers"]
-    if tracer.is_outer(table):
-        tracer.changed(table)

@@ -107,7 +107,7 @@ def put(tracer: Tracer, elements: Elements, part: Any) -> None:
     if issubclass(elements.cls, set):
         _learn(elements, known_key(part))
         return
-    if type(part) in OPENED and not part and not tracer.is_outer(part):
+    if type(part) in OPENED and (not part or tracer.lists_are_open) and not tracer.is_outer(part):
         # To be filled there.
         open_up(tracer, part)
     tracer.freeze(part)

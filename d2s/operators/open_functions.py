@@ -91,27 +91,31 @@ def nested(
     return found
 
 
-class _Spread:
-    """All elements of a list of the run, in a display that is being made."""
+class Spread:
+    """All elements of a list of the run, in a display that is being made, or among the arguments of a call."""
 
-    def __init__(self, things: list[Any]) -> None:
+    def __init__(self, things: Any) -> None:
         self.things = things
 
 
-def spread(tracer: Tracer, thing: Any) -> list[Any] | None:
-    """What stands for ``*thing`` in a list display until that is whole; None where all of it is known."""
+def spread(tracer: Tracer, thing: Any) -> list[Spread] | None:
+    """What stands for ``*thing`` in a display or call until that is whole; None where all of it is known."""
+    if tracer.foreign_results.is_one(thing):
+        return [Spread(thing)]
     things = as_open_list(tracer, thing)
-    return None if things is None else [_Spread(copied(tracer, list, things) if things is thing else things)]
+    return None if things is None else [Spread(copied(tracer, list, things) if things is thing else things)]
 
 
 def displayed(tracer: Tracer, made: list[Any]) -> list[Any]:
     """The list of a display with ``*``."""
-    if not any(type(part) is _Spread for part in made):
+    if not any(type(part) is Spread for part in made):
         return made
+    if any(type(part) is Spread and isinstance(part.things, ObjectVariable) for part in made):
+        refuse("what an untraced call gives is spread out in a display")
     whole: list[Any] = []
     open_up(tracer, whole)
     for part in made:
-        given = part.things if type(part) is _Spread else [part]
+        given = part.things if type(part) is Spread else [part]
         call_method(tracer, whole.extend, whole, (given,), {})  # type: ignore[arg-type]
     return whole
 

@@ -15,9 +15,10 @@ from d2s.operators.carried import Form, ObjectForm
 from d2s.operators.control_flow import Turns, and_, for_loop, if_else, length_of_range
 from d2s.operators.open_elements import element, kind_of, open_up, put, put_all
 from d2s.operators.open_items import SEQUENCES, Elements, TableView, elements_of, is_open, new_list, new_open, refuse
+from d2s.operators.run_time import parts_given
 from d2s.operators.symbols import SymbolicRange
 from d2s.operators.tracer import Tracer
-from d2s.static.variable import Variable
+from d2s.static.variable import ObjectVariable, Variable
 
 # Which argument of a method goes into the list, and whether it is a list of such.
 _PUT_IN = {"append": (0, False), "insert": (1, False), "__setitem__": (1, False), "extend": (0, True),
@@ -230,13 +231,32 @@ class Rows(Turns):
 
 
 def rows_of(tracer: Tracer, thing: Any) -> Any:
-    """`thing`; a tensor of which only the run knows how many rows it has as what a loop can run over."""
+    """`thing`; what only the run knows how much it is, a tensor or not, as what a loop can run over."""
+    if tracer.foreign_results.is_one(thing):
+        return Foreign(tracer, thing)
     shape = thing.spec.shape if isinstance(thing, Variable) else ()
     if not shape or isinstance(shape[0], int):
         return thing
     # The size of an argument is taken as it is.
     tracer.needed_by_python(*thing.shape)
     return Rows(thing)
+
+
+class Foreign(Turns):
+    """What an untraced function of the user has given, to loop over."""
+
+    def __init__(self, tracer: Tracer, thing: ObjectVariable) -> None:
+        self.tracer = tracer
+        self.parts = tracer.python_call(parts_given, (thing,), kind=list, effect=True)
+        self._length = tracer.python_call(len, (self.parts,), kind=int, effect=True)
+
+    def length(self) -> Any:
+        return self._length
+
+    def part(self, index: Any) -> Any:
+        part = self.tracer.python_call(operator.getitem, (self.parts, index), effect=True)
+        self.tracer.foreign_results.add(part)
+        return part
 
 
 class Counted(Turns):

@@ -15,8 +15,8 @@ from typing import Any
 from d2s.operators.carried import ANYTHING, BuiltForm, Form, ObjectForm
 from d2s.operators.control_flow import Turns, if_else, not_
 from d2s.operators.late_call import late_call
-from d2s.operators.open_elements import element, kind_of, put, put_all, put_key
-from d2s.operators.open_items import Elements, TableView, elements_of, is_open, is_open_table, new_open, refuse
+from d2s.operators.open_elements import element, kind_of, open_up, put, put_all, put_key
+from d2s.operators.open_items import OPENED, Elements, TableView, elements_of, is_open, is_open_table, new_open, refuse
 from d2s.operators.open_lists import as_list
 from d2s.operators.tracer import Tracer
 
@@ -124,6 +124,9 @@ def _pop(tracer: Tracer, table: Any, key: Any, *default: Any) -> Any:
 
 def _set_default(tracer: Tracer, table: Any, key: Any, default: Any = None) -> Any:
     put_key(elements_of(table), key)
+    if type(default) in OPENED and not tracer.is_outer(default):
+        # To be changed there.
+        open_up(tracer, default)
     put(tracer, elements_of(table), default)
     return _value(tracer, dict.setdefault, (table, key, default), elements_of(table))
 

@@ -26,7 +26,7 @@ from d2s.operators.guards import (
 )
 from d2s.operators.recorder import PathRecorder
 from d2s.operators.risks import may_not_fit
-from d2s.operators.run_time import Expected, check_unchanged
+from d2s.operators.run_time import Expected, Reading, check_unchanged
 from d2s.operators.sizes import OpenSizes, Place
 from d2s.operators.sources import Argument, Attribute, Cell, Constant, Global, Item, Source
 from d2s.static.program import Block, Operator, Program, Value
@@ -197,6 +197,9 @@ class OutsideReader(PathRecorder):
             return
         self._checked.add((identity, self.epoch))
         expected = value if isinstance(value, TensorBase) else Expected(value)
+        if len(place) == 1 and isinstance(place[0], dict) and isinstance(self.source_of(place[0]), Constant | None):
+            # All that a module holds, perhaps: nobody has to look for tensors in it.
+            reader, place = Reading(reader, place[0]), ()
         # It does nothing to anything: no effect that anyone could ask about.
         self.python_call(check_unchanged, (reader, place, expected, name), effect=True)
 

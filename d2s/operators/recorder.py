@@ -10,7 +10,14 @@ from typing import Any, TypeVar
 
 from d2s.core.op import Op
 from d2s.errors import Location, ProgramError, UnsupportedSyntaxError, user_location
-from d2s.operators.attempts import Handlers, is_of_program, refusal, try_first
+from d2s.operators.attempts import (
+    Handlers,
+    done,
+    is_of_program,
+    refusal,
+    try_first,
+)
+from d2s.operators.given_up import Generators
 from d2s.operators.risks import Errors, errors_of, may_not_fit
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Block, Operator, Program, Value
@@ -118,6 +125,10 @@ class WalksInRegions(BaseException):
     """
 
 
+class ListsOfTheRun(BaseException):
+    """One that was put into a container of the run is changed: the trace begins anew, with all such of the run."""
+
+
 class OfAnyKind(BaseException):
     """A variable of a loop is of several kinds: the trace begins anew, with it as an object that only the run knows.
 
@@ -187,6 +198,7 @@ class PathRecorder(StaticInterpreter):
         self._any_kind_here: list[frozenset[str]] = []
         # Exceptions that stand for those of the run, by identity.
         self.errors_of_run: dict[int, tuple[BaseException, Value]] = {}
+        self.generators = Generators()
         # How often lists had several lengths after a branch.
         self.lists_grown = 0
 
@@ -419,11 +431,15 @@ class PathRecorder(StaticInterpreter):
         self, kind: str, inputs: tuple[Value, ...], outputs: tuple[Value, ...], attrs: dict[str, Any] | None = None,
         op: Op | None = None, effect: bool = False, blocks: tuple[Block, ...] = (),
     ) -> Operator:
+        self.generators.check_not_ending()
         specs = [value.spec for value in inputs if value.spec is not None]
-        errors = errors_of(kind, op, attrs or {}, specs)
+        attrs = attrs or {}
+        errors = errors_of(kind, op, attrs, specs)
         self.risks += errors != () or (op is not None and may_not_fit(op, specs))
+        if self.attempts and kind == "python" and (errors is None or self.may_raise_more()):
+            return done(self, outputs[0], *attrs["call"])
         if self.attempts and errors != ():
-            self._try(kind, op, inputs, attrs or {}, errors)
+            self._try(kind, op, inputs, attrs, errors)
         path = self.path
         if path is None:
             return super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
@@ -442,6 +458,10 @@ class PathRecorder(StaticInterpreter):
             raise refusal()
         with self.unguarded():
             try_first(self, kind, op, inputs, attrs, errors)
+
+    def may_raise_more(self) -> bool:
+        """True if a call may raise more than others of that function."""
+        return False
 
     def emit_into(self, block: Block, operator: Operator) -> Operator:
         """Append an operator to a block around the current one."""

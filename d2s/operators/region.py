@@ -91,6 +91,7 @@ def explore(
                             kind="U16",
                         ) from None
                     paths -= 1
+                    tracer.generators.end()
                     continue
                 except BaseException as raised:
                     if not is_of_program(tracer, raised):

@@ -13,6 +13,7 @@ from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.errors import IndexOutOfRangeError, ShapeError
 from d2s.operators import policy
+from d2s.operators.run_time import counted, taken_apart
 from d2s.static.program import Value, values_in
 
 Errors: TypeAlias = tuple[type[Exception], ...]
@@ -101,7 +102,8 @@ def _errors_of_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         if name in (_SAFE_IN_TEXT if owner is str else _SAFE_METHODS):
             return ()
         return _METHODS.get((owner.__name__, name))
-    if isinstance(function, Value) or getattr(type(function), "__hash__", None) is None:
+    is_unknown = isinstance(function, Value) or function is taken_apart or function is counted
+    if is_unknown or getattr(type(function), "__hash__", None) is None:
         return None
     if function in (int, float) and len(args) == 1 and not kwargs:
         kind = _kind_of(args[0])

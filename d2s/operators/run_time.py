@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,17 @@ from d2s.static.runtime import HookPoint
 
 # What a run has read of one tensor: versions and arrays, of which it keeps none alive.
 Reads = list[tuple[int, Callable[[], Any]]]
+
+
+class Reading:
+    """What a function gives for something."""
+
+    def __init__(self, reader: Any, thing: Any) -> None:
+        self.reader = reader
+        self.thing = thing
+
+    def __call__(self) -> Any:
+        return self.reader(self.thing)
 
 
 class Expected:
@@ -117,6 +129,35 @@ def checked_number(number: Any) -> Any:
         "can be", advice="Keep the function that makes it inside of the trace, or pass it as an argument.",
         kind="X08",
     )
+
+
+def taken_apart(value: Any, count: int) -> list[Any]:
+    """What ``a, b = value`` takes apart, for `count` names."""
+    try:
+        iterator = iter(value)
+    except TypeError:
+        raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object") from None
+    parts = list(itertools.islice(iterator, count))
+    if len(parts) < count:
+        raise ValueError(f"not enough values to unpack (expected {count}, got {len(parts)})")
+    for _ in iterator:
+        raise ValueError(f"too many values to unpack (expected {count})")
+    return parts
+
+
+def counted(things: list[Any], function: Any, before: int, names: tuple[str, ...]) -> list[Any]:
+    """`things`, after a call of a function that does nothing but take them, behind so many others and by name."""
+    function(*[None] * before, *things, **dict.fromkeys(names))
+    return things
+
+
+def parts_given(thing: Any) -> list[Any]:
+    """All that a loop over `thing` is given."""
+    if isinstance(thing, Iterator):
+        raise ExecutionError(
+            f"a {type(thing).__name__} that an untraced call gave is looped over: what it gives only it knows",
+            advice="Let the call return a list.", kind="X08")
+    return list(thing)
 
 
 def spread_to(thing: Any, shape: Sequence[int], dtype: DType) -> Any:

@@ -18,11 +18,13 @@ from d2s.errors import ShapeError, TracingError, UnsupportedSyntaxError, user_lo
 from d2s.operators import layer_guards, policy, views
 from d2s.operators.choices import joined_spec, may_be, may_replace
 from d2s.operators.closures import Lowering
+from d2s.operators.foreign_results import ForeignResults
 from d2s.operators.frames import user_frames
 from d2s.operators.guards import REGISTRIES, Guard
 from d2s.operators.late_arrays import LateArrays
 from d2s.operators.layer_hooks import LayerHooks
-from d2s.operators.open_items import is_open
+from d2s.operators.open_items import OPENED, is_open
+from d2s.operators.recorder import ListsOfTheRun
 from d2s.operators.run_time import set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
@@ -78,10 +80,15 @@ class Tracer(TensorsOfObjects):
         self.object_specs: dict[Value, TensorSpec] = {}
         # Lists and dicts of which the run may have another one in their place: they must not be changed any more.
         self.frozen_containers: dict[int, Any] = {}
+        # True if those that are put into containers of the run become some of the run, too.
+        self.lists_are_open = False
         self.spent: dict[int, Any] = {}  # iterators of which only the run knows how far a loop has come with them
         self.lowering = Lowering(self)
         self.late_arrays = LateArrays(self)
+        self.foreign_results = ForeignResults(are_numbers=False)
         self.layer_hooks = LayerHooks(self)
+        # What the traced code has registered in Layers from outside, by Layer and name.
+        self.registered: set[tuple[int, str]] = set()
         self.outer_frames = len(user_frames())
         self.grad_mode = state.grad_enabled
 
@@ -144,6 +151,8 @@ class Tracer(TensorsOfObjects):
     def check_not_frozen(self, thing: Any, what: str = "") -> None:
         """Refuse to change what the run may have another one in the place of."""
         if id(thing) in self.frozen_containers:
+            if type(thing) in OPENED and not self.lists_are_open:
+                raise ListsOfTheRun
             raise UnsupportedSyntaxError(
                 f"a {type(thing).__name__} is changed{what} that a loop has put into a list, or may have replaced: "
                 "only the run knows which one it is", user_location(),
@@ -357,6 +366,7 @@ class Tracer(TensorsOfObjects):
         with self.late_arrays.handed_to(function, args):
             result = super().python_call(function, args, kwargs, kind, effect)
         self.late_arrays.note(result, function, args, kwargs or {})
+        self.foreign_results.note(result, function, args)
         self.note_of_element(result, function, args)
         if self.object_specs and any(function is known for known in _KEEP_SPEC):
             specs = {self.object_specs.get(arg.value) for arg in args if isinstance(arg, ObjectVariable)} - {None}
@@ -365,6 +375,9 @@ class Tracer(TensorsOfObjects):
         if effect and state.grad_enabled is not self.grad_mode:
             self.definitions[result.value][0].attrs["grad_mode"] = state.grad_enabled
         return result
+
+    def may_raise_more(self) -> bool:
+        return self.foreign_results.are_computed_with
 
     def leave_grad_mode(self) -> None:
         """At the end of a path: its grad mode is what the run leaves behind."""

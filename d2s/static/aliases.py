@@ -29,7 +29,9 @@ class Aliases:
     """The aliases among the values of a Program, and where each value is defined.
 
     A source that nothing else uses has no gradient but that of the alias, so it counts as made in the region, unless
-    it is one of `kept`.
+    it is one of `kept`.  What a branch has chosen is no alias if nothing behind it uses what it may be: its gradient is
+    complete where the walk comes to the branch, and is handed on there.  That goes for none that may be one of `edges`,
+    which are finished at their last use.
 
     Attributes
     ----------
@@ -38,7 +40,7 @@ class Aliases:
         run tells.
     """
 
-    def __init__(self, program: Program, kept: set[Value]) -> None:
+    def __init__(self, program: Program, edges: set[Value], kept: set[Value]) -> None:
         self.kept = kept
         self.found: dict[Value, Alias] = {}
         self.homes: dict[Value, Block] = dict.fromkeys(program.block.inputs, program.block)
@@ -52,6 +54,9 @@ class Aliases:
             for value in operator.reads():
                 self.uses[value] = self.uses.get(value, 0) + 1
         self._visit(program.block)
+        relations = Relations(self.found)
+        for value in list(complete_at_branches(program.block, self.found, relations, relations.classes_of(edges))):
+            del self.found[value]
 
     def _visit(self, block: Block) -> None:
         for operator in block.operators:
@@ -97,6 +102,69 @@ class Aliases:
         if value.is_constant or self.homes.get(value) in inside:
             return None
         return value if value in self.kept or self.uses[value] > 1 else None
+
+
+class Relations:
+    """Classes of values of which some may be one in a run."""
+
+    def __init__(self, found: dict[Value, Alias]) -> None:
+        self._parents: dict[Value, Value] = {}
+        for value, alias in found.items():
+            for source in (alias.yes, alias.no):
+                if source is not None:
+                    self._parents[self._root(value)] = self._root(source)
+
+    def _root(self, value: Value) -> Value:
+        path = []
+        while (parent := self._parents.setdefault(value, value)) is not value:
+            path.append(value)
+            value = parent
+        self._parents.update(dict.fromkeys(path, value))
+        return value
+
+    def class_of(self, value: Value) -> Value | None:
+        """What stands for the class of `value`; None for one that is nothing else in any run."""
+        return self._root(value) if value in self._parents else None
+
+    def classes_of(self, values: Iterable[Value]) -> set[Value]:
+        """Those of several values."""
+        return {found for found in map(self.class_of, values) if found is not None}
+
+
+def complete_at_branches(
+    block: Block, found: dict[Value, Alias], relations: Relations, spared: set[Value]
+) -> Iterator[Value]:
+    """The aliases of which the gradient is complete where a walk back through `block` comes to their branch.
+
+    Those of the classes `spared` are left out.  A gradient that is handed on at a branch is one of the sources from
+    there on, so this goes from the last operator to the first.
+    """
+    used: dict[Value, set[Value]] = {}
+
+    def note(values: Iterable[Value]) -> None:
+        for value in values:
+            group = relations.class_of(value)
+            if group is not None:
+                used.setdefault(group, set()).add(value)
+
+    note(block.outputs)
+    for operator in reversed(block.operators):
+        for below in operator.blocks:
+            yield from complete_at_branches(below, found, relations, spared)
+        for out in operator.outputs:
+            alias, group = found.get(out), relations.class_of(out)
+            if alias is None or group in spared or alias.question != ("branch_of", operator):
+                continue
+            if group is not None and used.get(group, set()) <= {out}:
+                yield out
+                if group in used:
+                    used[group] = {source for source in (alias.yes, alias.no) if source is not None}
+        note(operator.reads())
+        for below in operator.blocks:
+            for inner in walk_operators(below):
+                note(inner.reads())
+        for below in _blocks_in(operator):
+            note(below.outputs)
 
 
 def _blocks_in(operator: Operator) -> Iterator[Block]:

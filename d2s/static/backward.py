@@ -172,7 +172,7 @@ class Backward:
                 self.hook_points[operator.inputs[0]] = operator.outputs[0]
             elif operator.kind == "register_hook":
                 self.registered.setdefault(operator.inputs[0], len(self.registered))
-        aliases = Aliases(program, {*self.edges, *self.hook_points})
+        aliases = Aliases(program, set(self.edges), {*self.edges, *self.hook_points})
         self.aliases, self.homes, self.knows_aliases = aliases.found, aliases.homes, aliases.are_known
         # Gradients that are given, by the block in which their values are defined.
         self.seeds: dict[Block, list[tuple[Value, Gradient]]] = {}

@@ -306,12 +306,17 @@ class PythonOperators:
 
     @staticmethod
     def spread(value: Any) -> Any:
-        """What ``*value`` in a list display spreads out."""
+        """What ``*value`` in a list display or a call spreads out."""
         return value
 
     @staticmethod
-    def displayed(made: list[Any]) -> list[Any]:
-        """The list that a display with ``*`` has made."""
+    def varargs(given: tuple[Any, ...]) -> Any:
+        """What the parameter ``*given`` of a function holds."""
+        return given
+
+    @staticmethod
+    def displayed(made: Any) -> Any:
+        """The list or tuple that a display with ``*`` has made."""
         return made
 
     @staticmethod

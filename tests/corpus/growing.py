@@ -467,3 +467,48 @@ def chosen_by_attribute(x, c):
     else:
         names.v *= 2
     return names.v, names
+
+
+@program
+def elements_changed_where_they_are(x, n):
+    rows = [[0, 0] for _ in range(n)]
+    for row in rows:
+        row[0] = 1
+        row.append(9)
+    groups = {}
+    for i in range(n):
+        if i % 2 not in groups:
+            groups[i % 2] = [x]
+        groups[i % 2].append(x * i)
+        groups.setdefault(i % 2, [x]).append(x)
+    return rows, {key: sum(parts) for key, parts in groups.items()}
+
+
+@program
+def changed_after_it_was_put_in(x, n):
+    row, rows = {"v": x}, []
+    for _ in range(n):
+        rows.append(row)
+    row["v"] = x * 5
+    return rows, (rows[0] is row, rows[-1] is rows[0]) if rows else None
+
+
+@program
+def stack_of_frames(x, n):
+    stack = [[x, 0]]
+    for i in range(n):
+        top = stack[-1]
+        top[1] = i
+        stack.append([top[0] * 2, -1])
+    return [frame[1] for frame in stack], stack[-1][0]
+
+
+@program
+def records_with_lists(x, n):
+    records = []
+    for i in range(n):
+        records.append({"i": i, "tags": []})
+    for row in records:
+        row["tags"].append(row["i"] * 2)
+        row["i"] += 1
+    return [(row["i"], row["tags"]) for row in records], x

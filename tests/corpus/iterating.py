@@ -312,3 +312,52 @@ def loop_beside_a_generator_inside(x, n):
                 continue
         k = k + 1
     return x
+
+
+@program
+def generator_left_at_a_break_with_effects(x, c):
+    def parts():
+        try:
+            for i in range(10):
+                LOG.append(i)
+                yield x * i
+        finally:
+            LOG.append("closed")
+
+    for part in parts():
+        if part.sum() > c:
+            break
+    return part
+
+
+@program
+def generators_left_together(x, c):
+    def parts():
+        with contextlib.ExitStack() as stack:
+            stack.callback(LOG.append, "out")
+            for i in range(4):
+                yield x * i
+
+    total = x
+    for first, second in zip(parts(), parts()):
+        total = total + first * second
+        if total.sum() > c:
+            break
+    LOG.append("after")
+    return total
+
+
+@program
+def generator_dropped_half_way(x, c):
+    def numbers():
+        try:
+            yield 1
+            yield 2
+        finally:
+            LOG.append(float(c))
+
+    found = numbers()
+    k = next(found)
+    if c > 0:
+        k += next(found)
+    return x * k

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.corpus.register import LOG, program, refused
+from tests.corpus.register import LOG, program, record, refused
 
 
 @program
@@ -136,12 +136,17 @@ def computed_with_what_may_be_none(x, c, n):
     return x if kept is None else kept * x
 
 
-@refused
+@program
 def tuple_that_grows(x, n):
-    kept = ()
-    while n > 0:
-        kept, n = (*kept, n), n - 1
-    return x, kept
+    kept, sums, numbers = (), (x,), ()
+    i = 0
+    while i < n:
+        kept, sums = (*kept, x * i), (*sums, sums[-1] * 0.5)
+        numbers += (i,)
+        i += 1
+    last = sums[-1]
+    last.register_hook(record("last", lambda g: g * g))
+    return kept, len(sums), sum(kept, last), numbers
 
 
 @program

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+
 import d2s
-from tests.corpus.register import LOG, program, record, refused
+from tests.corpus.register import LOG, program, record
 
 
 @d2s.jit.not_to_static
@@ -480,13 +482,50 @@ def list_with_inner_backward(x, n):
     return z, x.grad
 
 
-@refused
+@program
 def list_spread_out(x, n):
-    seen = []
+    seen = [x]
     for i in range(n):
         seen.append(x * i)
 
-    def add(*parts):
-        return sum(parts) + x
+    def add(first, *others, scale=1):
+        return (first + sum(others)) * scale
 
-    return add(*seen)
+    def handed_on(*parts, **named):
+        LOG.append(len(parts))
+        return add(*parts, **named), isinstance(parts, tuple)
+
+    total = add(x, *seen, x)
+    total.register_hook(record("total", lambda g: g * g))
+    return total * total, add(*seen, scale=2), handed_on(*seen, scale=n)
+
+
+@program
+def list_spread_out_for_functions_of_libraries(x, n):
+    numbers, pairs = [0.5], [(0, x)]
+    for i in range(n):
+        numbers.append(i * 1.5)
+        pairs.append((i, x * i))
+    print(*numbers, sep=",")
+    places, tensors = zip(*pairs)
+    return x * max(*numbers, 0.25), "{}".format(*numbers), sum(tensors), list(places), list(reversed(tensors))
+
+
+@program
+def list_spread_out_by_name(x, n):
+    class Pair:
+        def __init__(self, first, *rest):
+            self.first, self.rest = first, rest
+
+        def total(self, second, third):
+            return self.first * second + third + sum(self.rest)
+
+    def two(a, b=2):
+        return a * b
+
+    numbers = [i + 1 for i in range(n)]
+    made = Pair(x, *numbers)
+    try:
+        return made.total(*numbers)
+    except TypeError:
+        return functools.partial(two, x)(*numbers[:1])

@@ -103,7 +103,7 @@ PLAIN = {
     "jit/save_load.py:array", "jit/save_load.py:read",
     "nn/registry.py:__getattr__", "operators/access.py:delete_plainly",
     "operators/open_functions.py:unpacked", "operators/picking.py:list_place", "operators/special_methods.py:asking",
-    "operators/special_methods.py:search", "transpiler/interface.py:parts",
+    "operators/run_time.py:taken_apart", "operators/special_methods.py:search", "transpiler/interface.py:parts",
     "operators/special_methods.py:traced",
     "ops/gathering.py:take_op", "playground/target.py:__init__", "static/passes/merge_duplicates.py:_key_of_attrs",
     "static/variable.py:__getattr__", "testing/__init__.py:__getattr__", "transpiler/interface.py:_function",

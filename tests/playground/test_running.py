@@ -153,17 +153,15 @@ def test_a_refusal_says_what_to_do(answer: Ask) -> None:
     while x.sum() > 1:
         x = x / 2
         parts.append(x)
-    print(*parts)
-    return x
+    return [a + b for a, b in zip(parts, parts, strict=True)]
 """
     found = answer(program, "x = [8.0]")
     assert found["eager"]["error"] is None
-    assert len(found["eager"]["outputs"]) == 1
     error = found["static"]["error"]
     assert (error["id"], error["line"]) == ("D2S-U29", 6)
     assert "Loop over it" in error["fix"]
     assert found["differences"] == [
-        "error: none in eager mode, UnsupportedSyntaxError in static mode", "what is printed"]
+        "error: none in eager mode, UnsupportedSyntaxError in static mode"]
     assert "while_loop" in found["code"]
     assert "picture" not in found
 

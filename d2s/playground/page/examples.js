@@ -65,7 +65,6 @@ def f(x):
     while x.sum() > 1:
         x = x / 2
         parts.append(x)
-    print(*parts)
-    return x
+    return [a + b for a, b in zip(parts, parts, strict=True)]
 `, "x = [8.0]"],
 ];

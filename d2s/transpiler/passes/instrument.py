@@ -164,7 +164,13 @@ class _Instrument(Stores):
             self.enter_parameters(node)
             node.body = self.visit_block(node.body)
             self.leave_parameters(node)
+            if node.args.vararg is not None and not is_generated(node):
+                node.body.insert(0, self.varargs(node, node.args.vararg.id))
         return node
+
+    def varargs(self, node: Node, name: str) -> Node:
+        """``name = varargs(name)`` at the beginning of a function."""
+        return located(assign(name, call(self.ctx, "varargs", load(name))), node)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
@@ -277,7 +283,14 @@ class _Instrument(Stores):
         if not keeps_frame:
             node.func = self.visit(node.func)
         takes_all = takes_all and len(node.args) == 1 and isinstance(node.args[0], gast.GeneratorExp)
-        node.args = [self.generator(arg, name in ("any", "all")) if takes_all else self.visit(arg) for arg in node.args]
+        if not is_operator and not keeps_frame:
+            for arg in node.args:
+                if isinstance(arg, gast.Starred):
+                    arg.value = self.spread(arg.value)
+        node.args = [
+            self.generator(arg, name in ("any", "all")) if takes_all
+            else arg if isinstance(arg, gast.Starred) and not (is_operator or keeps_frame) else self.visit(arg)
+            for arg in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         if is_operator or keeps_frame:
             return node
@@ -313,10 +326,16 @@ class _Instrument(Stores):
             return self.generic_visit(node)
         for part in node.elts:
             if isinstance(part, gast.Starred):
-                part.value = self.visit(part.value)
-                part.value = self.operator("spread", part.value, part.value)
+                part.value = self.spread(part.value)
         node.elts = [part if isinstance(part, gast.Starred) else self.visit(part) for part in node.elts]
         return self.operator("displayed", node, node)
+
+    visit_Tuple = visit_List
+
+    def spread(self, value: Node) -> Node:
+        """What ``*value`` spreads out."""
+        value = self.visit(value)
+        return self.operator("spread", value, value)
 
     def visit_keyword(self, node: Node) -> Any:
         node.value = self.visit(node.value)
