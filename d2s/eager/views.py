@@ -113,7 +113,7 @@ def detach(tensor: Tensor, result: Tensor | None = None) -> Tensor:
         own._sharing = Sharing()
         own._sharing.peers = peers
     else:
-        _join_view(own, View(detach(view.parent), view.op, view.rest, view.attrs, view.index))
+        _join_view(own, _detached(view))
     return own
 
 
@@ -121,19 +121,52 @@ def share(
     op: Op, tensor: Tensor, parent: Tensor, rest: tuple[Any, ...], attrs: dict[str, Any], index: int | None
 ) -> None:
     """Let `tensor`, which `op` has computed elsewhere from `parent`, share values with it from now on."""
+    if tensor is parent:
+        return
+    if op.name == "detach" and _is_view(tensor):
+        # Each is detached from the other.
+        tensor, parent = parent, tensor
+    if _is_view(tensor):
+        return
+    if op.name != "detach":
+        _become_view(tensor, View(parent, op, rest, attrs, index))
+    elif (view := _sharing(parent).view) is None:
+        _join_peers(tensor, parent)
+    else:
+        _become_view(tensor, _detached(view))
+
+
+def _is_view(tensor: Tensor) -> bool:
     shared = tensor._sharing
-    if tensor is parent or (shared is not None and shared.view is not None):
+    return shared is not None and shared.view is not None
+
+
+def _join_peers(tensor: Tensor, other: Tensor) -> None:
+    """Let two tensors that are no views, with all that each shares values with, share values and no history."""
+    mine, peers = _sharing(tensor), _sharing(other).peers
+    if mine.peers is peers:
         return
-    if op.name == "detach":
-        if shared is None or not shared.peers:
-            detach(parent, tensor)
-        return
-    _join_view(tensor, View(parent, op, rest, attrs, index))
-    if shared is not None:
-        _sharing(tensor).views += shared.views
-        for peer in _alive(shared.peers):
-            if peer is not tensor:
-                detach(tensor, peer)
+    if not peers:
+        _append(peers, other)
+    for peer in list(_alive(mine.peers)) or [tensor]:
+        _append(peers, peer)
+        _sharing(peer).peers = peers
+
+
+def _become_view(tensor: Tensor, view: View) -> None:
+    """Let a tensor that is no view be one, and its peers detached from it; their own views stay theirs."""
+    before = _sharing(tensor)
+    peers = [peer for peer in _alive(before.peers) if peer is not tensor]
+    _join_view(tensor, view)
+    _sharing(tensor).views, _sharing(tensor).others = before.views, before.others
+    for peer in peers:
+        _sharing(peer).peers = []
+        _become_view(peer, _detached(view))
+
+
+def _detached(view: View) -> View:
+    """How a view of the detached parent is made."""
+    return View(detach(view.parent), view.op, view.rest, view.attrs, view.index)
 
 
 def share_unknown(tensor: Tensor, other: Tensor) -> None:
