@@ -81,7 +81,7 @@ def _is(*types: type) -> Callable[[Any], bool]:
 
 
 _ATTRS: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "cond": {}, "while": {}, "replace": {}, "constant": {}, "array_of": {}, "materialise": {}, "reload": {},
+    "cond": {}, "while": {}, "constant": {}, "array_of": {}, "materialise": {}, "reload": {},
     "version": {}, "leaf": {}, "stop_gradient": {}, "hook_point": {},
     "return": {"result": lambda value: True},
     "raise": {"error": lambda value: isinstance(value, BaseException | Value)},
@@ -91,4 +91,5 @@ _ATTRS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "item": {"index": lambda value: type(value) is tuple and all(map(_is(int), value)), "use": _is(str)},
     "to_array": {"dtype": lambda value: isinstance(value, np.dtype) and value.kind in "biufc"},
     "rewrite": {"data_only": _is(bool)},
+    "replace": {"is_view": _is(bool)},
 }

@@ -325,7 +325,9 @@ class _Path:
         old, data = (self._place(value) for value in operator.inputs)
         out = operator.outputs[0]
         storage, tensor = self._read_in_version(out)
-        if storage is None and old.storage.tensor is not None:
+        if operator.attrs["is_view"]:
+            storage = data.storage
+        elif storage is None and old.storage.tensor is not None:
             storage = Storage(old.storage.tensor, old.storage.version + 1)
         edge = None if out.stop_gradient else old.edge
         made = Place(data.spec, edge, storage, self._kept.get(out), None, tensor)

@@ -197,8 +197,8 @@ class ContainerReader(OutsideReader):
             self._note_key(thing, key_at(place))
 
     def held(self) -> list[Any]:
-        """What a branch or turn may change, beside what its code names: variables for places of older objects."""
-        return [entry[0].cell for entry in self.pending.values() if isinstance(entry[0], Held)]
+        """What a branch or turn may change, beside what its code names: what is stored at places of older objects."""
+        return [entry[0].cell if isinstance(entry[0], Held) else entry[0] for entry in self.pending.values()]
 
     def note_deleted(self, place: Any, mark: Any, thing: Any) -> None:
         """Take note that the trace has deleted what is at a place; `mark` stands for that."""

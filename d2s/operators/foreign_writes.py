@@ -14,7 +14,7 @@ from d2s.operators.choices import views_of
 from d2s.operators.run_time import check_reads, check_shown, check_version_read, note_read
 from d2s.operators.views import chosen_relatives, is_here, is_view, root_of, sharing_of
 from d2s.static.program import Operator, Value
-from d2s.static.storage import shares_storage
+from d2s.static.storage import shown_by
 from d2s.static.variable import ObjectVariable, Variable
 
 if TYPE_CHECKING:
@@ -118,7 +118,11 @@ def _root_of(tracer: Tracer, value: Value) -> Value:
     """The value that `value` is a view of, as far as this is known while tracing."""
     while (defined := tracer.definitions.get(value)) is not None:
         operator = defined[0]
-        if not (shares_storage(operator) or (operator.kind in _SAME and operator.inputs[0].is_tensor)):
+        shown = shown_by(operator)
+        if shown is not None:
+            value = shown
+            continue
+        if operator.kind not in _SAME or not operator.inputs[0].is_tensor:
             break
         source = tracer.definitions.get(operator.inputs[0])
         if operator.kind == "check_bound" and (source is None or source[0].kind in _CHOSEN):

@@ -83,6 +83,8 @@ class Tracer(TensorsOfObjects):
         # True if those that are put into containers of the run become some of the run, too.
         self.lists_are_open = False
         self.spent: dict[int, Any] = {}  # iterators of which only the run knows how far a loop has come with them
+        # True once control flow has chosen a tensor, and once one has been detached: without that nobody need look.
+        self.may_choose = self.detaches = False
         self.lowering = Lowering(self)
         self.late_arrays = LateArrays(self)
         self.foreign_results = ForeignResults(are_numbers=False)
@@ -195,6 +197,9 @@ class Tracer(TensorsOfObjects):
         tensor = self.new_value(f"{new.name}@TENSOR", None)
         self.emit("rewrite", (new, *points), (tensor,), {"data_only": data_only}, effect=True)
         self.left.add(new)
+        if new.stop_gradient:
+            # Whoever has it may write to it before a gradient reads its values.
+            self.materialise(new)
 
     def are_one(self, first: Value, second: Value) -> ObjectVariable:
         """Whether two values are one tensor in a run: they have the same hooks then."""
@@ -234,14 +239,19 @@ class Tracer(TensorsOfObjects):
         self.effects += 1
         self.writes_outside += 1
         self.python_call(set_value, (variable, ObjectVariable(self, self.array_of(value))), effect=True)
+        shares = self._shares(tensor)
+        if shares:
+            # Of a view, the array is a part of what it is a view of.
+            shown = self.new_value(old.name, value.spec)
+            value = self.emit("reload", (self.materialise(old),), (shown,), effect=True).outputs[0]
         written = self.new_value(old.name, value.spec, old.stop_gradient)
-        written = self.emit("replace", (old, value), (written,)).outputs[0]
+        written = self.emit("replace", (old, value), (written,), {"is_view": False}).outputs[0]
         self.tensors[written] = tensor
         self.program.same_edge[written] = self.captured[id(tensor)][1]
         self._materialised[written] = self.hook_points[written] = self.materialise(old)
         self.note_version(written)
         self.rebind(variable, written)
-        if self._shares(tensor):
+        if shares:
             # Other tensors from outside may show what was written.
             self.tensors_may_change()
             self._read_at[id(tensor)] = self.epoch

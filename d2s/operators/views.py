@@ -8,7 +8,7 @@ gradients through it are right; hooks stay with the values before the write.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -115,18 +115,52 @@ def relatives(variable: Variable) -> Iterator[Variable]:
 
 
 def _kin(variable: Variable) -> Iterator[Variable]:
-    """The same, and what its tensor is a view of, directly or not: a write to one of them reaches it."""
+    """The same, and what shares its values by several steps: a write to one of them reaches it."""
     yield from relatives(variable)
+    yield from _detached_kin(variable, _detached_from)
+    yield from _shown_by(variable)
+
+
+def _shown_by(variable: Variable) -> Iterator[Variable]:
+    """A tensor, what it is a view of, what that is a view of, and so on."""
+    yield variable
     while (shared := sharing_of(variable)) is not None and shared.view is not None:
         variable = shared.view.parent
         yield variable
 
 
+def _detached_kin(variable: Variable, edges: Callable[[Variable], Iterable[Variable]]) -> list[Variable]:
+    """What shares values with `variable`, but no history: what is detached, its views, what it is a view of, and so on.
+
+    `edges` gives what is detached from a tensor.
+    """
+    tracer: Any = variable.interpreter
+    found: dict[int, Variable] = {}
+    queue = list(_views_in(root_of(variable))) if tracer.detaches else []
+    for member in queue:
+        for other in edges(member):
+            if id(other) not in found:
+                family = list(_views_in(root_of(other)))
+                found.update((id(one), one) for one in (other, *family))
+                queue += family
+    return list(found.values())
+
+
+def _views_in(root: Variable) -> Iterator[Variable]:
+    """A tensor that is no view, and its views, wherever they were made."""
+    yield root
+    shared = sharing_of(root)
+    for view in () if shared is None else _alive(shared.views):
+        yield from _views_in(view)
+
+
 def note_chosen(chosen: Variable, sources: Iterable[Variable]) -> None:
     """Note that `chosen` is one of `sources` when the Program runs."""
+    tracer: Any = chosen.interpreter
+    tracer.may_choose = True
     for source in sources:
         note(chosen, (source, *_kin(source)), [source] if is_view(source) else ())
-        note_detached(chosen, _detached_from(source))
+        note_detached(chosen, _detached_kin(source, _detached_from))
 
 
 def note_all_sources(chosen: Variable, sources: list[Variable]) -> None:
@@ -164,6 +198,7 @@ def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any, trac
         # Index tensors and masks pick elements: the result is a copy.
         return
     if op.name == "detach":
+        tracer.detaches = True
         _ensure(parent).detached.append(weakref.ref(result))
         _ensure(result).detached.append(weakref.ref(parent))
         # A view that nobody else holds is still where writes go through.
@@ -231,10 +266,22 @@ def unknown_relatives(tracer: Tracer, variable: Variable, is_last: bool) -> list
 
 
 def chosen_relatives(variable: Variable) -> list[Variable]:
-    """What `variable` may share values with, other than by being the same tensor, as control flow has chosen it."""
-    is_shared = sharing_of(variable) is not None
-    found = [other for other in may_be(variable) if is_shared or sharing_of(other) is not None]
-    return [*found, *views_of(variable)]
+    """What `variable` may share values with, other than by being the same tensor, as control flow has chosen it.
+
+    Or as it has chosen what is known to share values with `variable`.
+    """
+    tracer: Any = variable.interpreter
+    if not tracer.may_choose:
+        return []
+    # Of its views, what is chosen is a relative of the tensor itself too.
+    known = {id(one): one for one in (*_shown_by(variable), *_detached_kin(variable, _detached_here))}
+    found: dict[int, Variable] = {}
+    for member in known.values():
+        is_shared = sharing_of(member) is not None
+        others = [other for other in may_be(member) if is_shared or sharing_of(other) is not None]
+        others += (*views_of(member), *may_be_detached(member))
+        found.update((id(other), other) for other in others if id(other) not in known)
+    return list(found.values())
 
 
 def _materialise_sources(tracer: Tracer, variable: Variable) -> set[int]:
@@ -302,7 +349,7 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
     tracer.note_write(old, variable.value, kept, through)
     for member, was in before.values():
         if member is not variable:
-            _refresh(tracer, member)
+            _refresh(tracer, member, data_only)
         for other in may_be(member):
             if id(other) in others and may_replace(was, other.value):
                 _follow(tracer, other, member, was)
@@ -328,8 +375,14 @@ def is_here(tracer: Tracer, variable: Variable) -> bool:
 
 def _detached_from(variable: Variable) -> list[Variable]:
     """What is, or may be, detached from `variable`, or it from them."""
+    return [*_detached_here(variable), *may_be_detached(variable)]
+
+
+def _detached_here(variable: Variable) -> Iterator[Variable]:
+    """What is detached from `variable`, or it from them, other than as control flow has chosen it."""
     shared = sharing_of(variable)
-    return [*(() if shared is None else _alive(shared.detached)), *may_be_detached(variable)]
+    if shared is not None:
+        yield from _alive(shared.detached)
 
 
 def _check_not_detached(tracer: Tracer, variable: Variable) -> None:
@@ -397,9 +450,7 @@ def _write_root(tracer: Tracer, variable: Variable, value: Variable, data_only: 
     if tensor is not None:
         _write_outer(tracer, tensor, variable, value, data_only)
     elif data_only:
-        old = variable.value
-        tracer.rebind(variable, replaced(tracer, old, tracer.value_of(value)))
-        tracer.rewrite_tensor(old, variable.value, data_only=True)
+        _replace(tracer, variable, value)
     else:
         tracer.rebind_version(variable, value)
 
@@ -419,22 +470,35 @@ def _write_outer(tracer: Tracer, tensor: Any, variable: Variable, value: Variabl
     tracer.record_write(tensor, variable, tracer.value_of(value))
 
 
-def replaced(tracer: Tracer, old: Value, data: Value) -> Value:
-    """A version of a tensor with other values and the same history and hooks."""
+def replaced(tracer: Tracer, old: Value, data: Value, is_view: bool = False) -> Value:
+    """A version of a tensor with other values and the same history and hooks; see `_replace`."""
     out = tracer.new_value(old.name, data.spec, old.stop_gradient)
-    out = tracer.emit("replace", (old, data), (out,)).outputs[0]
+    out = tracer.emit("replace", (old, data), (out,), {"is_view": is_view}).outputs[0]
     tracer.note_chosen(out, (old,))
     return out
 
 
-def _refresh(tracer: Tracer, variable: Variable) -> None:
-    """Derive the view `variable` anew."""
+def _refresh(tracer: Tracer, variable: Variable, data_only: bool) -> None:
+    """Derive the view `variable` anew; with `data_only`, its history stays as it is."""
     shared = sharing_of(variable)
     assert shared is not None and shared.view is not None
     fresh = shared.view.of_parent(tracer)
     # The fresh result is no view of its own: `variable` is.
     fresh.__dict__.pop(_SHARING, None)
-    tracer.rebind_version(variable, fresh)
+    if data_only:
+        _replace(tracer, variable, fresh, is_view=True)
+    else:
+        tracer.rebind_version(variable, fresh)
+
+
+def _replace(tracer: Tracer, variable: Variable, data: Variable, is_view: bool = False) -> None:
+    """Give a tensor of the run other values, those of `data`; its history and hooks stay.
+
+    If it `is_view`, it goes on sharing them with what `data` is a view of.
+    """
+    old = variable.value
+    tracer.rebind(variable, replaced(tracer, old, tracer.value_of(data), is_view))
+    tracer.rewrite_tensor(old, variable.value, data_only=True)
 
 
 __all__ = [

@@ -54,7 +54,7 @@ KINDS: dict[str, Kind] = {
     "check_bound": Kind(".", ".", "its input, or UnboundLocalError if a user's variable is unbound on the path taken",
                         effect=True, attrs=("name",), alike=0),
     "replace": Kind("tt", "t", "a version of its first input with the values of the second; history and hooks stay",
-                    alike=1),
+                    attrs=("is_view",), alike=1),
     # Python functions.
     "python": Kind("", ".", "calls a Python function", attrs=("call",)),
     "py_func": Kind("t*", "t*", "calls a Python function on tensors, with a backward function of its own",

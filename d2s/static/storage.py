@@ -18,6 +18,13 @@ def shares_storage(operator: Operator) -> bool:
     return gives_view(operator.kind, len(operator.inputs))
 
 
+def shown_by(operator: Operator) -> Value | None:
+    """The value of which the outputs of `operator` are views, if they are."""
+    if operator.kind == "replace":
+        return operator.inputs[1] if operator.attrs["is_view"] else None
+    return operator.inputs[0] if shares_storage(operator) else None
+
+
 class Writes:
     """The writes in place of a Program, as its gradient rules see them.
 
@@ -63,9 +70,10 @@ class Writes:
             self._order[operator] = len(self._order)
             if inside:
                 yield operator
-            if shares_storage(operator):
+            shown = shown_by(operator)
+            if shown is not None:
                 for out in operator.outputs:
-                    self._roots[out] = self.root(operator.inputs[0])
+                    self._roots[out] = self.root(shown)
             elif operator.kind in ("check_bound", "constant", "stop_gradient") and operator.inputs[0].is_tensor:
                 self._roots[operator.outputs[0]] = self.root(operator.inputs[0])
             for inner in operator.blocks:
