@@ -212,12 +212,14 @@ class _Loop:
 
     def run(self) -> _Recorded:
         """Record the loop."""
-        for _ in range(MAX_ATTEMPTS):
-            if self._attempt():
-                # Whoever else holds what was carried is found by references: keep none.
-                del self.before, self.rebuilt, self.held, self.handed_on
-                return _Recorded(self.errors, self.code())
-        raise UnsupportedSyntaxError("what this loop carries does not settle", user_location(), kind="U21")
+        try:
+            for _ in range(MAX_ATTEMPTS):
+                if self._attempt():
+                    return _Recorded(self.errors, self.code())
+            raise UnsupportedSyntaxError("what this loop carries does not settle", user_location(), kind="U21")
+        finally:
+            # Whoever else holds what was carried, and which views are in use, is found by references: keep none.
+            self.__dict__.clear()
 
     def _heap(self) -> Heap:
         return Heap([self.test, self.body, *self.tracer.held(), *self.errors.cells()], self.tracer.is_outer)
