@@ -7,6 +7,7 @@ chosen it, and views of these.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from d2s.errors import UnsupportedSyntaxError, user_location
@@ -30,10 +31,11 @@ def check_current(tracer: Tracer, variable: Variable, itself: bool = True) -> No
     Not `itself`: only that those have not with which it shares them.
     """
     value = variable.value
-    root = _root_of(tracer, value)
-    if itself or root is not value:
-        _check_root(tracer, root)
-    others = tracer.as_found("relatives", lambda: _chosen_roots(tracer, variable, root))
+    links = tuple(_links_of(tracer, value))
+    for link in links:
+        if itself or link is not value:
+            _check_root(tracer, link)
+    others = tracer.as_found("relatives", lambda: _chosen_roots(tracer, variable, links[-1]))
     if not others:
         return
     is_copy = tracer.as_found("copied", lambda: _may_be_copy(variable))
@@ -116,11 +118,19 @@ def _chosen_roots(tracer: Tracer, variable: Variable, own: Value) -> list[Value]
 
 def _root_of(tracer: Tracer, value: Value) -> Value:
     """The value that `value` is a view of, as far as this is known while tracing."""
+    *_, root = _links_of(tracer, value)
+    return root
+
+
+def _links_of(tracer: Tracer, value: Value) -> Iterator[Value]:
+    """A value, what it is a view of or the same as, what that is a view of, and so on; as far as this is known."""
+    yield value
     while (defined := tracer.definitions.get(value)) is not None:
         operator = defined[0]
         shown = shown_by(operator)
         if shown is not None:
             value = shown
+            yield value
             continue
         if operator.kind not in _SAME or not operator.inputs[0].is_tensor:
             break
@@ -129,7 +139,7 @@ def _root_of(tracer: Tracer, value: Value) -> Value:
             # Before this it may be unbound.
             break
         value = operator.inputs[0]
-    return value
+        yield value
 
 
 class _Shown(NamedTuple):

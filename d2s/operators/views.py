@@ -287,15 +287,21 @@ def chosen_relatives(variable: Variable) -> list[Variable]:
 def _materialise_sources(tracer: Tracer, variable: Variable) -> set[int]:
     """Let what `variable` is a view of, or detached from, become Tensors too; by identity, which have become some."""
     new: set[int] = set()
-    shared = sharing_of(variable)
-    while shared is not None:
+    seen = {id(variable)}
+    queue = [variable]
+    for member in queue:
+        shared = sharing_of(member)
+        if shared is None:
+            continue
         sources = [] if shared.view is None else [shared.view.parent]
         for source in (*sources, *_alive(shared.detached)):
-            if is_here(tracer, source):
-                if not tracer.is_tensor_of_run(source):
-                    new.add(id(source))
-                tracer.materialise(tracer.named(source))
-        shared = sharing_of(sources[0]) if sources else None
+            if id(source) in seen or not is_here(tracer, source):
+                continue
+            seen.add(id(source))
+            queue.append(source)
+            if not tracer.is_tensor_of_run(source):
+                new.add(id(source))
+            tracer.materialise(tracer.named(source))
     return new
 
 
