@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CellType
 from typing import Any
 
@@ -28,11 +28,15 @@ NUMBERS = (int, float, bool)
 
 @dataclass(frozen=True)
 class TensorForm:
-    """A tensor; `missing` is the user's name for it if some turn begins without it."""
+    """A tensor; `missing` is the user's name for it if some turn begins without it.
+
+    With `may_stop`, it stops gradients in some runs, or some of several do.
+    """
 
     spec: TensorSpec
     stop_gradient: bool
     missing: str | None = None
+    may_stop: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ def form_of(
     """
     thing = symbol_of(tracer, thing)
     if isinstance(thing, Variable):
-        return form_of_value(value_of(thing))
+        return form_of_value(tracer, value_of(thing))
     if isinstance(thing, ObjectVariable):
         is_foreign = tracer.foreign_results.is_one(thing)
         return ObjectForm(thing.value.kind, thing.value.maybe_missing, thing.value in tracer.elements, is_foreign)
@@ -137,10 +141,10 @@ def built_of(tracer: Tracer, form: BuiltForm, parts: list[Any]) -> Any:
     return form.cls(*parts) if hasattr(form.cls, "_fields") else form.cls(parts)
 
 
-def form_of_value(value: Value) -> TensorForm:
+def form_of_value(tracer: Tracer, value: Value) -> TensorForm:
     """The form of a tensor Value."""
     assert value.spec is not None
-    return TensorForm(value.spec, value.stop_gradient, value.maybe_missing)
+    return TensorForm(value.spec, value.stop_gradient, value.maybe_missing, value in tracer.may_stop)
 
 
 def elements_in(form: Form | None) -> Iterator[Elements]:
@@ -309,7 +313,9 @@ def _joined_tensors(first: TensorForm, second: TensorForm, name: str) -> TensorF
         sizes = zip(first.spec.shape, second.spec.shape, strict=True)
         shape = tuple(a if isinstance(a, int) and isinstance(b, int) and a == b else Dim() for a, b in sizes)
         spec = TensorSpec(shape, first.spec.dtype)
-    return TensorForm(spec, first.stop_gradient and second.stop_gradient, first.missing or second.missing)
+    may_stop = first.may_stop or second.may_stop or first.stop_gradient is not second.stop_gradient
+    return TensorForm(
+        spec, first.stop_gradient and second.stop_gradient, first.missing or second.missing, may_stop)
 
 
 def same_shape(first: TensorSpec, second: TensorSpec) -> bool:
@@ -322,7 +328,7 @@ def _with_missing(first: Form, second: Form, name: str) -> Form:
     """A name that is bound in some turns: checked where it is read."""
     bound = second if _is_missing(first) else first
     if isinstance(bound, TensorForm):
-        return TensorForm(bound.spec, bound.stop_gradient, bound.missing or name)
+        return replace(bound, missing=bound.missing or name)
     if isinstance(bound, OpenForm):
         return bound
     if isinstance(bound, ObjectForm) or (isinstance(bound, SameForm) and is_told_by_value(bound.value)):
@@ -362,6 +368,7 @@ def covers(form: Form, other: Form) -> bool:
         return (
             form.spec.dtype == other.spec.dtype and same_shape(form.spec, other.spec)
             and form.stop_gradient == other.stop_gradient and bool(form.missing) >= bool(other.missing)
+            and form.may_stop >= other.may_stop
         )
     if isinstance(form, OpenForm) and isinstance(other, OpenForm):
         pairs = [(form.elements.form, other.elements.form)]

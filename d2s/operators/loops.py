@@ -385,7 +385,7 @@ class _Loop:
 
     def _form(self, node: Any, thing: Any, value_of: ValueOf) -> Form:
         if isinstance(node, Variable):
-            return carried.form_of_value(thing)
+            return carried.form_of_value(self.tracer, thing)
         return carried.form_of(self.tracer, thing, value_of)
 
     def _emit(

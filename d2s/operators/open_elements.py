@@ -147,7 +147,7 @@ def put_all(tracer: Tracer, elements: Elements, parts: Any) -> None:
 def element(tracer: Tracer, found: ObjectVariable, form: Form | None, elements: Elements) -> Any:
     """What user code sees of an object of the run that has this form, and was an element or part of one."""
     if isinstance(form, TensorForm):
-        made = tracer.taken(found, form.spec, form.stop_gradient)
+        made = tracer.taken(found, form.spec, form.stop_gradient, form.may_stop)
         if elements.is_older:
             tracer.unwritable.add(made.value)
         note_chosen(made, elements.tensors())

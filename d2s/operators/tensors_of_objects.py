@@ -37,13 +37,20 @@ class TensorsOfObjects(ContainerReader):
 
     # --- tensors that are objects of the run ---------------------------------------------------------------------
 
-    def taken(self, thing: ObjectVariable, spec: TensorSpec, stop_gradient: bool) -> Variable:
-        """The values of a Tensor that the run has in a container, with its history."""
+    def taken(
+        self, thing: ObjectVariable, spec: TensorSpec, stop_gradient: bool, may_stop: bool = False
+    ) -> Variable:
+        """The values of a Tensor that the run has in a container, with its history.
+
+        With `may_stop`, only the run knows whether it has a gradient.
+        """
         made = self.new_value("element", spec, stop_gradient)
         reference = self.new_value("place", None)
         made = self.emit("taken", (thing.value,), (made, reference), {"spec": spec}, effect=True).outputs[0]
         self._materialised[made] = self.hook_points[made] = thing.value
         self.taken_values.add(made)
+        if may_stop:
+            self.may_stop.add(made)
         return Variable(self, made)
 
     def taken_together(
@@ -77,10 +84,7 @@ class TensorsOfObjects(ContainerReader):
         """A number or tensor that only the run knows, in the shape of the tensor `beside`: they are combined."""
         shape = spec.shape if spec.is_static else self.python_call(getattr, (beside, "shape"))
         spread = self.python_call(spread_to, (thing, shape, spec.dtype), effect=True)
-        made = self.taken(spread, spec, not state.grad_enabled)
-        # Only the run knows whether it has a gradient.
-        self.may_stop.add(made.value)
-        return made
+        return self.taken(spread, spec, not state.grad_enabled, may_stop=True)
 
     def tensor_of_array(self, array: ObjectVariable) -> Variable | None:
         sample = self.late_arrays.array(array)
