@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from d2s.core.interpreter import pop_interpreter, push_interpreter
+from d2s.core.interpreter import current_interpreter, pop_interpreter, push_interpreter
 from d2s.eager.anomaly import CHECKING
+from d2s.errors import UnsupportedSyntaxError, user_location
 
 
 class detect_anomaly:
@@ -24,6 +25,8 @@ class detect_anomaly:
     ------
     AnomalyError
         Inside of the context, at the first NaN (also a FloatingPointError).
+    UnsupportedSyntaxError
+        If it is entered in a static function: enter it around the call.
 
     Examples
     --------
@@ -42,6 +45,10 @@ class detect_anomaly:
 
     def __enter__(self) -> None:
         if self.check_nan:
+            if hasattr(current_interpreter(), "program"):
+                raise UnsupportedSyntaxError(
+                    "detect_anomaly() is entered while a Program is built, which computes nothing", user_location(),
+                    "Enter it around the call of the static function: its run is checked then.", kind="U41")
             push_interpreter(CHECKING)
 
     def __exit__(

@@ -501,6 +501,28 @@ KINDS = (
         """,
     ),
     syntax(
+        "U41",
+        "`detect_anomaly` in a static function",
+        cause="What stands in the block becomes part of a Program; a run checks all that it computes, or nothing.",
+        fix="Enter it around the call of the static function, or around its backward.",
+        example="""
+            @paddle.jit.to_static
+            def f(x):
+                with paddle.autograd.detect_anomaly():
+                    return (x - x).log()
+
+            f(paddle.to_tensor([1.0]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x):
+                return x.log()
+
+            with paddle.autograd.detect_anomaly():
+                f(paddle.to_tensor([1.0]))
+        """,
+    ),
+    syntax(
         "U40",
         "An object with `__del__` made inside",
         cause="Python calls `__del__` when nobody has the object any more. While a function is traced that is at "

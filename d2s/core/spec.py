@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -146,6 +147,23 @@ def set_default_dtype(d: Any) -> None:
     if wanted.name not in FLOATS:
         raise DTypeError(f"the default dtype must be one of {', '.join(FLOATS)}, got {wanted.name}")
     defaults.dtype = wanted
+
+
+def check_fits(into: TensorSpec, value: TensorSpec) -> None:
+    """Check that a value can be written in place to a tensor; sizes that only the run knows are left to it.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If it has another number of elements, or a dtype of another kind.
+    """
+    if into.is_static and value.is_static and math.prod(into.shape) != math.prod(value.shape):  # type: ignore[arg-type]
+        raise ShapeError(
+            f"a value of shape {list(value.shape)} cannot be written into a tensor of shape {list(into.shape)}",
+            kind="S04",
+        )
+    if not np.can_cast(value.dtype, into.dtype, "same_kind"):
+        raise DTypeError(f"{value.dtype.name} cannot be written into a tensor of {into.dtype.name}", kind="D04")
 
 
 def as_dtype(dtype: Any) -> DType:

@@ -20,8 +20,9 @@ import numpy as np
 from d2s.core import interpreter
 from d2s.core.interpreter import GradModeBlock, TensorBase, state
 from d2s.core.op import OP_TABLE, Op
+from d2s.core.spec import check_fits
 from d2s.eager.tape import InteriorNode, Node, OpNode
-from d2s.errors import DTypeError, GradientError, LeafError, ShapeError
+from d2s.errors import GradientError, LeafError, ShapeError
 from d2s.ops.sharing import REARRANGING
 
 if TYPE_CHECKING:
@@ -277,11 +278,7 @@ def fitted(tensor: Tensor, value: Tensor) -> Tensor:
     ShapeError, DTypeError
         If it does not fit there.
     """
-    if value.data.size != tensor.data.size:
-        raise ShapeError(
-            f"a value of shape {value.shape} cannot be written into a tensor of shape {tensor.shape}",
-            kind="S04",
-        )
+    check_fits(tensor.spec, value.spec)
     if value.data.shape != tensor.data.shape and _is_shared(tensor, value):
         raise ShapeError(
             f"a tensor that shares its values with others cannot change its shape in place, from {tensor.shape} "
@@ -289,8 +286,6 @@ def fitted(tensor: Tensor, value: Tensor) -> Tensor:
             advice="Use the op that gives a new tensor.",
             kind="S04",
         )
-    if not np.can_cast(value.dtype, tensor.dtype, "same_kind"):
-        raise DTypeError(f"{value.dtype.name} cannot be written into a tensor of {tensor.dtype.name}", kind="D04")
     fitting: Tensor = value.cast(tensor.dtype)
     return fitting
 

@@ -117,7 +117,9 @@ def cross_entropy_rest_op(
     g: Array, result: Array, exponentials: Array, total: Array, label: Array, valid: Array, *, ignore_index: int
 ) -> Array:
     """What softmax_minus_label computes, from the parts."""
-    return _minus_label(g, exponentials / total[..., None], label, valid)
+    # In the order in memory of the exponentials, as there.
+    probabilities = np.divide(exponentials, total[..., None], out=np.empty_like(exponentials))
+    return _minus_label(g, probabilities, label, valid)
 
 
 softmax_cross_entropy_op.share(softmax_minus_label_op, cross_entropy_parts_op, cross_entropy_rest_op)

@@ -116,6 +116,9 @@ def standardize_rest_op(
     count = g.dtype.type(math.prod(g.shape[one] for one in axis))
     found = np.multiply(g, result, out=out)
     along = add_reduce(found, axis=axis, keepdims=True) / count
+    # It lies in memory as there, like `result`: the order of elements decides how later sums are rounded.
+    if out is None and found.strides != result.strides:
+        found = np.empty_like(result)
     np.multiply(result, -along, out=found)
     found += g
     found -= add_reduce(g, axis=axis, keepdims=True) / count

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
-from d2s.core.spec import Dim, DType, TensorSpec
+from d2s.core.spec import Dim, DType, TensorSpec, check_fits
 from d2s.device import CPUPlace
 from d2s.errors import DTypeError, HookError, LeafError, TracingError, user_location
 from d2s.ops.methods import TensorMethods
@@ -85,7 +85,17 @@ class Variable(TensorBase, TensorMethods):
         return Variable(self.interpreter, self.value)
 
     def _assign_version(self, new: Variable) -> Variable:
-        """Make this variable name `new`, the result of an op on it: an in-place write."""
+        """Make this variable name `new`, the result of an op on it: an in-place write.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If `new` has another number of elements, or a dtype of another kind.
+        """
+        if new.spec != self.spec:
+            check_fits(self.spec, new.spec)
+            if new.dtype != self.dtype:
+                new = new.cast(self.dtype)
         self.interpreter.assign_version(self, new)
         return self
 
