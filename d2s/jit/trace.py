@@ -16,7 +16,8 @@ from d2s.operators.foreign_results import ForeignResults
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
 from d2s.operators.outcomes import Outcome
-from d2s.operators.recorder import (
+from d2s.operators.region import REFUSALS, explore, refuse_endless_walk
+from d2s.operators.restarts import (
     ArraysOfTheRun,
     FollowBoth,
     ListsOfTheRun,
@@ -24,7 +25,6 @@ from d2s.operators.recorder import (
     TooManyWays,
     WalksInRegions,
 )
-from d2s.operators.region import REFUSALS, explore, refuse_endless_walk
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Argument, Source, fetcher
 from d2s.operators.trace_state import state_of

@@ -17,8 +17,8 @@ from d2s.operators.iterators import gives_only, reached_by, watches_its_end
 from d2s.operators.merging import merge_outcomes
 from d2s.operators.native import truth
 from d2s.operators.outcomes import CannotMerge, Grown, Outcome
-from d2s.operators.recorder import FollowBoth
 from d2s.operators.region import IteratorAdvanced, apply_changes, trace_branch
+from d2s.operators.restarts import FollowBoth
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.trace_state import go_back
 from d2s.operators.tracer import Tracer

@@ -12,7 +12,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.operators.attempts import check_known, done_or_raised, tried
 from d2s.operators.hook_effects import Watch, exceptions_named_in
 from d2s.operators.open_items import is_open
-from d2s.operators.recorder import WalksInRegions
+from d2s.operators.restarts import WalksInRegions
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 

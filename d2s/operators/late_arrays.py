@@ -22,7 +22,7 @@ from d2s.errors import ExecutionError
 from d2s.operators import policy
 from d2s.operators.guards import ABSENT
 from d2s.operators.older_arrays import arrays_in
-from d2s.operators.recorder import ArraysOfTheRun
+from d2s.operators.restarts import ArraysOfTheRun
 from d2s.operators.run_time import check_unchanged
 from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable, Variable

@@ -25,8 +25,8 @@ from d2s.operators.native import truth
 from d2s.operators.open_elements import open_up
 from d2s.operators.open_items import OPENED, Elements, elements_of, is_open
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
-from d2s.operators.recorder import FOLLOWS, MERGES, RECORDS, OfAnyKind, TooManyWays
 from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
+from d2s.operators.restarts import FOLLOWS, MERGES, RECORDS, OfAnyKind, TooManyWays
 from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.trace_state import go_back, state_of, take_handed_out, take_loop_state
 from d2s.operators.tracer import Tracer

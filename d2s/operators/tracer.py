@@ -24,7 +24,7 @@ from d2s.operators.guards import REGISTRIES, Guard
 from d2s.operators.late_arrays import LateArrays
 from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.open_items import OPENED, is_open
-from d2s.operators.recorder import ListsOfTheRun
+from d2s.operators.restarts import ListsOfTheRun
 from d2s.operators.run_time import set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item

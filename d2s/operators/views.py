@@ -341,9 +341,9 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
         value = shared.view.into_parent(tracer, value)
         variable = shared.view.parent
     # Which views are in use is the same each time that the trace comes here, whatever Python has collected so far.
-    in_use = tracer.as_found("family", lambda: {member.value for member in _family(tracer, variable)})
-    before = {
-        id(member): (member, member.value) for member in _family(tracer, variable) if member.value in in_use}
+    family = list(_family(tracer, variable))
+    in_use = tracer.as_found("family", lambda: {member.value for member in family})
+    before = {id(member): (member, member.value) for member in family if member.value in in_use}
     tracer.check_writable(member for member, _ in before.values())
     others = {
         id(other): other for member, _ in before.values() for other in may_be(member)

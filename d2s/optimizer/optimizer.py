@@ -143,12 +143,7 @@ class Optimizer:
         """Set the gradients of all parameters to zero, or to None with ``set_to_zero=False``."""
         for param in self._parameters:
             if not param._stop_gradient:
-                leaf = param._leaf
-                if leaf is not None and param._node is None:
-                    # What `clear_gradient` does, as small steps take no longer than a few calls.
-                    leaf.clear(set_to_zero)
-                else:
-                    param.clear_gradient(set_to_zero)
+                param.clear_gradient(set_to_zero)
 
     # Generated code need not change NumPy's error state for it.
     clear_grad.computes_nothing = True  # type: ignore[attr-defined]
