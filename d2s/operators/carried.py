@@ -16,9 +16,9 @@ from d2s.operators.guards import is_layer
 from d2s.operators.heap import CONTAINERS, fields_of, is_user_object, restore
 from d2s.operators.open_items import OPENED, Elements, elements_of, held_items, is_open, new_open
 from d2s.operators.outcomes import CannotMerge, Grown
+from d2s.operators.sharing import note_chosen
 from d2s.operators.symbols import symbol_of
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import note_chosen
 from d2s.static.program import Value
 from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable

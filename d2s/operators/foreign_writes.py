@@ -2,7 +2,7 @@
 
 A tensor from outside is read again behind such code.  Of other values the run checks that they are still what their
 Tensor shows: a value whose Tensor that code can have, one that may be a tensor from outside, as a branch or a turn has
-chosen it, and views of these.
+chosen it, and views of these.  Gradients check what they have read of values that such code may have.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.choices import views_of
 from d2s.operators.run_time import check_reads, check_shown, check_version_read, note_read
-from d2s.operators.views import chosen_relatives, is_here, is_view, root_of, sharing_of
-from d2s.static.program import Operator, Value
+from d2s.operators.sharing import chosen_relatives, is_here, is_view, root_of, sharing_of
+from d2s.static.program import Block, Operator, Value
 from d2s.static.storage import shown_by
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -60,6 +61,22 @@ def note_read_inside(tracer: Tracer, value: Value) -> None:
         tracer.definitions[reads] = (operator, tracer.program.block)
     held = ObjectVariable(tracer, tracer.hook_points[value])
     tracer.python_call(note_read, (ObjectVariable(tracer, reads), held), effect=True)
+
+
+def materialise_outside(tracer: Tracer, value: Value, definition: Operator, block: Block) -> None:
+    """Make the Tensor object of a value where that is defined, of which a branch or a turn needs one.
+
+    There a gradient that is taken behind the branch still finds it, and sees whether it has been written to.
+    """
+    point = tracer.definitions[tracer.hook_point(value)][0]
+    tensor = tracer.new_value(f"{value.name}@TENSOR", None, kind=TensorBase)
+    version = tracer.new_value(f"{value.name}@VERSION", None, kind=tuple)
+    made = Operator("materialise", (value,), (tensor,), location=definition.location)
+    noted = Operator("version", (tensor, value), (version,), location=definition.location)
+    place = block.operators.index(point) + 1
+    block.operators[place:place] = [made, noted]
+    tracer.definitions[tensor], tracer.definitions[version] = (made, block), (noted, block)
+    tracer._materialised[value], tracer.program.versions[value] = tensor, version
 
 
 def _check_reads_inside(tracer: Tracer, tensor: Any, shown: _Shown) -> None:
@@ -185,4 +202,4 @@ def _version_of(tracer: Tracer, root: Value) -> Value | None:
     return found
 
 
-__all__ = ["check_current"]
+__all__ = ["check_current", "materialise_outside", "note_read_inside"]

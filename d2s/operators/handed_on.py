@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from d2s.operators import carried
 from d2s.operators.choices import may_be
 from d2s.operators.heap import Heap
-from d2s.operators.views import sharing_of
+from d2s.operators.sharing import sharing_of
 from d2s.static.variable import Variable
 
 if TYPE_CHECKING:

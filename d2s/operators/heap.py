@@ -26,7 +26,7 @@ from d2s.operators.converted import nested_in
 from d2s.operators.iterators import progress_of
 from d2s.operators.open_items import OpenItems
 from d2s.operators.restarts import ArraysOfTheRun
-from d2s.operators.views import relatives
+from d2s.operators.sharing import relatives
 from d2s.static.runtime import MISSING
 from d2s.static.variable import Variable
 

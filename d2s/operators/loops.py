@@ -27,12 +27,12 @@ from d2s.operators.open_items import OPENED, Elements, elements_of, is_open
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
 from d2s.operators.restarts import FOLLOWS, MERGES, RECORDS, OfAnyKind, TooManyWays
+from d2s.operators.sharing import is_view, note_all_sources, note_chosen
 from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.trace_state import go_back, state_of, take_handed_out, take_loop_state
 from d2s.operators.tracer import Tracer
 from d2s.operators.turn_errors import TurnErrors
 from d2s.operators.turn_flags import TurnFlags
-from d2s.operators.views import is_view, note_all_sources, note_chosen
 from d2s.static.program import Block, Value, rename_reads, walk_operators
 from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable

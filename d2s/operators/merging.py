@@ -15,9 +15,9 @@ from d2s.operators.equality import is_plain, is_told_by_value, same_plain_value,
 from d2s.operators.heap import Heap, fields_of
 from d2s.operators.open_items import OPENED, Elements, elements_of, held_items, is_open, new_open
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
+from d2s.operators.sharing import note_all_sources, sharing_of
 from d2s.operators.trace_state import TraceState
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import note_all_sources, sharing_of
 from d2s.static.program import Block, Operator, Value
 from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable

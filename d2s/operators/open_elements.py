@@ -25,8 +25,8 @@ from d2s.operators.open_items import (
     refuse,
 )
 from d2s.operators.outcomes import CannotMerge
+from d2s.operators.sharing import note_chosen
 from d2s.operators.tracer import Tracer
-from d2s.operators.views import note_chosen
 from d2s.static.variable import ObjectVariable, Variable
 
 

@@ -15,10 +15,11 @@ from d2s.core.interpreter import TensorBase, set_grad_mode, state
 from d2s.core.op import Op
 from d2s.core.spec import DType, TensorSpec
 from d2s.errors import ShapeError, TracingError, UnsupportedSyntaxError, user_location
-from d2s.operators import layer_guards, policy, views
+from d2s.operators import layer_guards, policy, sharing, views
 from d2s.operators.choices import joined_spec, may_be, may_replace
 from d2s.operators.closures import Lowering
 from d2s.operators.foreign_results import ForeignResults
+from d2s.operators.foreign_writes import materialise_outside
 from d2s.operators.frames import user_frames
 from d2s.operators.guards import REGISTRIES, Guard
 from d2s.operators.late_arrays import LateArrays
@@ -29,7 +30,8 @@ from d2s.operators.run_time import set_value, show_retained
 from d2s.operators.sizes import Place
 from d2s.operators.sources import Attribute, Constant, Item
 from d2s.operators.tensors_of_objects import TensorsOfObjects
-from d2s.static.program import Block, Operator, Program, Value
+from d2s.ops.sharing import VIEW_OPS
+from d2s.static.program import Block, Program, Value
 from d2s.static.runtime import is_one_tensor
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -98,8 +100,8 @@ class Tracer(TensorsOfObjects):
 
     def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         result = super().process(op, args, attrs)
-        if op.name in views.VIEW_OPS:
-            views.link(op, args, attrs, result, self)
+        if op.name in VIEW_OPS:
+            sharing.link(op, args, attrs, result, self)
         return result
 
     def method_call(self, variable: Variable, name: str, *args: Any) -> Any:
@@ -277,7 +279,7 @@ class Tracer(TensorsOfObjects):
         old = variable.value
         if flag is variable.stop_gradient and old not in self.may_stop:
             return
-        others = [other for other in may_be(variable) if views.is_here(self, other)]
+        others = [other for other in may_be(variable) if sharing.is_here(self, other)]
         in_turn = self.in_loop and old in self.tensors
         if others or in_turn or (not flag and (self.is_merged(old) or old in self.may_stop)):
             for value in (old, *(other.value for other in others)):
@@ -328,7 +330,7 @@ class Tracer(TensorsOfObjects):
             version is None and value.stop_gradient and value not in self.tensors and defined is not None
             and defined[0].op is not None and defined[1] is not self.block
         ):
-            self._materialise_outside(value, *defined)
+            materialise_outside(self, value, *defined)
             version = self.program.versions[value]
         tensor = super().materialise(value)
         if version is not None and version in self.definitions:
@@ -341,21 +343,6 @@ class Tracer(TensorsOfObjects):
             # Whoever has it may write to it before its values are read by a gradient.
             self.note_version(value)
         return tensor
-
-    def _materialise_outside(self, value: Value, definition: Operator, block: Block) -> None:
-        """Make the Tensor object of a value where that is defined, of which a branch or a turn needs one.
-
-        There a gradient that is taken behind the branch still finds it, and sees whether it has been written to.
-        """
-        point = self.definitions[self.hook_point(value)][0]
-        tensor = self.new_value(f"{value.name}@TENSOR", None, kind=TensorBase)
-        version = self.new_value(f"{value.name}@VERSION", None, kind=tuple)
-        made = Operator("materialise", (value,), (tensor,), location=definition.location)
-        noted = Operator("version", (tensor, value), (version,), location=definition.location)
-        place = block.operators.index(point) + 1
-        block.operators[place:place] = [made, noted]
-        self.definitions[tensor], self.definitions[version] = (made, block), (noted, block)
-        self._materialised[value], self.program.versions[value] = tensor, version
 
     def is_tensor_of_run(self, variable: Variable) -> bool:
         """True if the caller, or something that this run has made, has `variable` as a Tensor."""

@@ -7,208 +7,29 @@ gradients through it are right; hooks stay with the values before the write.
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from d2s.core.interpreter import TensorBase, state
-from d2s.core.op import OP_TABLE, Op
-from d2s.errors import GradientError, LeafError, UnsupportedSyntaxError, user_location
-from d2s.operators.choices import is_carried, may_be, may_be_detached, may_replace, note, note_detached, views_of
+from d2s.core.interpreter import state
+from d2s.errors import LeafError, UnsupportedSyntaxError, user_location
+from d2s.operators.choices import is_carried, may_be, may_replace, views_of
+from d2s.operators.sharing import (
+    View,
+    alive,
+    chosen_relatives,
+    detached_from,
+    is_here,
+    relatives,
+    root_of,
+    share_nothing,
+    sharing_of,
+)
 from d2s.ops.indexing import with_item
-from d2s.ops.sharing import REARRANGING, VIEW_OPS
 from d2s.static.program import Value
 from d2s.static.variable import Variable
 
 if TYPE_CHECKING:
     from d2s.operators.tracer import Tracer
-
-_SHARING = "_d2s_sharing"
-
-
-@dataclass(frozen=True)
-class View:
-    """How a view was made: output `index` of `op` on `parent` and other arguments."""
-
-    parent: Variable
-    op: Op
-    rest: tuple[Any, ...]
-    attrs: dict[str, Any]
-    index: int | None
-    recorded: bool
-
-    def is_same(self, other: View) -> bool:
-        """True if both show the same part of one tensor."""
-        return (
-            self.parent is other.parent and self.op is other.op and self.recorded is other.recorded
-            and self.index == other.index and _are_alike((self.rest, self.attrs), (other.rest, other.attrs)))
-
-    def of_parent(self, tracer: Tracer) -> Variable:
-        """The view as an op on what its parent is now."""
-        found = tracer.process(self.op, (self.parent, *self.rest), self.attrs)
-        view: Variable = found if self.index is None else found[self.index]
-        return view
-
-    def into_parent(self, tracer: Tracer, value: Variable) -> Variable:
-        """What the parent becomes when the view becomes `value`."""
-        if not self.recorded:
-            raise UnsupportedSyntaxError(
-                "an in-place write to a view that was made without grad mode cannot become a graph", user_location(),
-                "Write to x[...] of the tensor itself.",
-                kind="U22",
-            )
-        if self.op.name == "getitem":
-            written = tracer.process(OP_TABLE["setitem"], (self.parent, value, *self.rest), self.attrs)
-        elif self.op.name in REARRANGING:
-            needs = (True, *[False] * len(self.rest))
-            written = self.op.gradients(value, None, (self.parent.spec, *self.rest), self.attrs, needs)[0]
-        else:
-            raise GradientError(
-                f"an output of {self.op.name} is a view of its input and cannot be written to",
-                advice="Write to a clone of it, or to x[...] of the input.",
-                kind="G08",
-            )
-        result: Variable = written
-        return result
-
-
-def _are_alike(first: Any, second: Any) -> bool:
-    """True if two arguments of view ops are known to be equal."""
-    if first is second:
-        return True
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, tuple | list):
-        return len(first) == len(second) and all(map(_are_alike, first, second))
-    if isinstance(first, dict):
-        return list(first) == list(second) and all(_are_alike(first[key], second[key]) for key in first)
-    if isinstance(first, slice):
-        return _are_alike((first.start, first.stop, first.step), (second.start, second.stop, second.step))
-    return isinstance(first, int | str) and first == second
-
-
-@dataclass
-class Sharing:
-    """With whom a Variable shares values: what it is a view of, or detached from, its views, and tensors detached."""
-
-    view: View | None = None
-    source: Variable | None = None
-    views: list[weakref.ref[Variable]] = field(default_factory=list)
-    detached: list[weakref.ref[Variable]] = field(default_factory=list)
-
-
-def sharing_of(variable: Variable) -> Sharing | None:
-    """With whom `variable` shares values, if with anyone."""
-    found: Sharing | None = variable.__dict__.get(_SHARING)
-    return found
-
-
-def relatives(variable: Variable) -> Iterator[Variable]:
-    """The Variables that a write to `variable` may reach directly."""
-    shared = sharing_of(variable)
-    if shared is not None:
-        if shared.view is not None:
-            yield shared.view.parent
-        yield from _alive(shared.views)
-        yield from _alive(shared.detached)
-
-
-def _kin(variable: Variable) -> Iterator[Variable]:
-    """The same, and what shares its values by several steps: a write to one of them reaches it."""
-    yield from relatives(variable)
-    yield from _detached_kin(variable, _detached_from)
-    yield from _shown_by(variable)
-
-
-def _shown_by(variable: Variable) -> Iterator[Variable]:
-    """A tensor, what it is a view of, what that is a view of, and so on."""
-    yield variable
-    while (shared := sharing_of(variable)) is not None and shared.view is not None:
-        variable = shared.view.parent
-        yield variable
-
-
-def _detached_kin(variable: Variable, edges: Callable[[Variable], Iterable[Variable]]) -> list[Variable]:
-    """What shares values with `variable`, but no history: what is detached, its views, what it is a view of, and so on.
-
-    `edges` gives what is detached from a tensor.
-    """
-    tracer: Any = variable.interpreter
-    found: dict[int, Variable] = {}
-    queue = list(_views_in(root_of(variable))) if tracer.detaches else []
-    for member in queue:
-        for other in edges(member):
-            if id(other) not in found:
-                family = list(_views_in(root_of(other)))
-                found.update((id(one), one) for one in (other, *family))
-                queue += family
-    return list(found.values())
-
-
-def _views_in(root: Variable) -> Iterator[Variable]:
-    """A tensor that is no view, and its views, wherever they were made."""
-    yield root
-    shared = sharing_of(root)
-    for view in () if shared is None else _alive(shared.views):
-        yield from _views_in(view)
-
-
-def note_chosen(chosen: Variable, sources: Iterable[Variable]) -> None:
-    """Note that `chosen` is one of `sources` when the Program runs."""
-    tracer: Any = chosen.interpreter
-    tracer.may_choose = True
-    for source in sources:
-        note(chosen, (source, *_kin(source)), [source] if is_view(source) else ())
-        note_detached(chosen, _detached_kin(source, _detached_from))
-
-
-def note_all_sources(chosen: Variable, sources: list[Variable]) -> None:
-    """The same where there are no others: `chosen` may be one view, whichever of them it is."""
-    view = _one_view(sources)
-    if view is None:
-        note_chosen(chosen, sources)
-    else:
-        _ensure(chosen).view = view
-        _ensure(view.parent).views.append(weakref.ref(chosen))
-
-
-def _one_view(sources: list[Variable]) -> View | None:
-    """What all of `sources` are, if it is one and the same view of a tensor that there is here."""
-    views = [shared.view if (shared := sharing_of(source)) is not None else None for source in sources]
-    first = views[0] if views else None
-    if first is None or not all(view is not None and view.is_same(first) for view in views):
-        return None
-    tracer: Any = first.parent.interpreter
-    return first if is_here(tracer, first.parent) else None
-
-
-def is_view(variable: Variable) -> bool:
-    """True if a write to `variable` is one to a tensor that it is taken of."""
-    shared = sharing_of(variable)
-    return shared is not None and shared.view is not None
-
-
-def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any, tracer: Tracer) -> None:
-    """Note that `result` (a Variable or a tuple of them) shares values with the first argument of `op`."""
-    parent = args[0]
-    if isinstance(parent, TensorBase) and not isinstance(parent, Variable):
-        parent = tracer.lift(parent)
-    if not isinstance(parent, Variable) or (op.name == "getitem" and len(args) > 1):
-        # Index tensors and masks pick elements: the result is a copy.
-        return
-    if op.name == "detach":
-        tracer.detaches = True
-        _ensure(parent).detached.append(weakref.ref(result))
-        _ensure(result).detached.append(weakref.ref(parent))
-        # A view that nobody else holds is still where writes go through.
-        _ensure(result).source = parent
-        return
-    recorded = state.grad_enabled or parent.stop_gradient
-    parts = list(enumerate(result)) if isinstance(result, tuple) else [(None, result)]
-    for index, part in parts:
-        _ensure(part).view = View(parent, op, args[1:], attrs, index, recorded)
-        _ensure(parent).views.append(weakref.ref(part))
 
 
 def leave(tracer: Tracer, variable: Variable, is_last: bool) -> list[tuple[Variable, Variable, View | None]]:
@@ -265,25 +86,6 @@ def unknown_relatives(tracer: Tracer, variable: Variable, is_last: bool) -> list
     return [root for root in found.values() if not is_last or tracer.is_tensor_of_run(root)]
 
 
-def chosen_relatives(variable: Variable) -> list[Variable]:
-    """What `variable` may share values with, other than by being the same tensor, as control flow has chosen it.
-
-    Or as it has chosen what is known to share values with `variable`.
-    """
-    tracer: Any = variable.interpreter
-    if not tracer.may_choose:
-        return []
-    # Of its views, what is chosen is a relative of the tensor itself too.
-    known = {id(one): one for one in (*_shown_by(variable), *_detached_kin(variable, _detached_here))}
-    found: dict[int, Variable] = {}
-    for member in known.values():
-        is_shared = sharing_of(member) is not None
-        others = [other for other in may_be(member) if is_shared or sharing_of(other) is not None]
-        others += (*views_of(member), *may_be_detached(member))
-        found.update((id(other), other) for other in others if id(other) not in known)
-    return list(found.values())
-
-
 def _materialise_sources(tracer: Tracer, variable: Variable) -> set[int]:
     """Let what `variable` is a view of, or detached from, become Tensors too; by identity, which have become some."""
     new: set[int] = set()
@@ -294,7 +96,7 @@ def _materialise_sources(tracer: Tracer, variable: Variable) -> set[int]:
         if shared is None:
             continue
         sources = [] if shared.view is None else [shared.view.parent]
-        for source in (*sources, *_alive(shared.detached)):
+        for source in (*sources, *alive(shared.detached)):
             if id(source) in seen or not is_here(tracer, source):
                 continue
             seen.add(id(source))
@@ -309,18 +111,6 @@ def _step(variable: Variable, parent: Variable) -> tuple[Variable, Variable, Vie
     shared = sharing_of(variable)
     view = None if shared is None else shared.view
     return (variable, parent, view) if view is not None and view.parent is parent else None
-
-
-def _ensure(variable: Variable) -> Sharing:
-    found: Sharing = variable.__dict__.setdefault(_SHARING, Sharing())
-    return found
-
-
-def _alive(references: list[weakref.ref[Variable]]) -> Iterator[Variable]:
-    for reference in tuple(references):
-        variable = reference()
-        if variable is not None:
-            yield variable
 
 
 def assign(tracer: Tracer, variable: Variable, new: Variable) -> None:
@@ -369,43 +159,17 @@ def _family(tracer: Tracer, root: Variable) -> Iterator[Variable]:
     yield root
     shared = sharing_of(root)
     if shared is not None:
-        for view in _alive(shared.views):
+        for view in alive(shared.views):
             if is_here(tracer, view):
                 yield from _family(tracer, view)
 
 
-def is_here(tracer: Tracer, variable: Variable) -> bool:
-    """False for what was made on another path, and is still held because that path waits to be merged."""
-    value, run = variable.value, variable.made_in
-    if run is not None and run.is_given_up:
-        return False
-    return value in tracer.tensors or tracer.in_scope(value) or any(value in inputs for inputs in tracer.turn_inputs)
-
-
-def _detached_from(variable: Variable) -> list[Variable]:
-    """What is, or may be, detached from `variable`, or it from them."""
-    return [*_detached_here(variable), *may_be_detached(variable)]
-
-
-def _detached_here(variable: Variable) -> Iterator[Variable]:
-    """What is detached from `variable`, or it from them, other than as control flow has chosen it."""
-    shared = sharing_of(variable)
-    if shared is not None:
-        yield from _alive(shared.detached)
-
-
 def _check_not_detached(tracer: Tracer, variable: Variable) -> None:
-    if any(is_here(tracer, other) for other in _detached_from(variable)):
+    if any(is_here(tracer, other) for other in detached_from(variable)):
         raise UnsupportedSyntaxError(
             "an in-place write to a tensor of which a detached one is still in use cannot become a graph",
             user_location(), "Clone what is detached: x.detach().clone().", kind="U23",
         )
-
-
-def root_of(variable: Variable) -> Variable:
-    while (shared := sharing_of(variable)) is not None and shared.view is not None:
-        variable = shared.view.parent
-    return variable
 
 
 def _check_can_follow(tracer: Tracer, variable: Variable, written: Iterable[tuple[Variable, Value]]) -> None:
@@ -447,7 +211,7 @@ def _follow(tracer: Tracer, other: Variable, written: Variable, was: Value) -> N
             view = sharing_of(member)
             assert view is not None and view.view is not None
             value = view.view.of_parent(tracer)
-            value.__dict__.pop(_SHARING, None)
+            share_nothing(value)
         tracer.rebind_chosen(member, same, value)
     if root is not other:
         # It is a view, derived anew from what its root is now.
@@ -493,7 +257,7 @@ def _refresh(tracer: Tracer, variable: Variable, data_only: bool) -> None:
     assert shared is not None and shared.view is not None
     fresh = shared.view.of_parent(tracer)
     # The fresh result is no view of its own: `variable` is.
-    fresh.__dict__.pop(_SHARING, None)
+    share_nothing(fresh)
     if data_only:
         _replace(tracer, variable, fresh, is_view=True)
     else:
@@ -510,19 +274,4 @@ def _replace(tracer: Tracer, variable: Variable, data: Variable, is_view: bool =
     tracer.rewrite_tensor(old, variable.value, data_only=True)
 
 
-__all__ = [
-    "VIEW_OPS",
-    "Sharing",
-    "View",
-    "assign",
-    "is_here",
-    "is_view",
-    "leave",
-    "link",
-    "note_all_sources",
-    "note_chosen",
-    "relatives",
-    "replaced",
-    "sharing_of",
-    "write",
-]
+__all__ = ["assign", "leave", "replaced", "unknown_relatives", "write"]
