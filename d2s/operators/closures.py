@@ -128,6 +128,10 @@ class Lowering:
 
     def _tensor(self, variable: Variable) -> Value:
         """The Tensor object of a Variable, which goes on sharing values with those that it is a view of."""
+        # With whom, is the same each time that the trace comes here, whatever Python has collected so far.
+        return self.tracer.as_found(f"Tensor of {variable.value.name}", lambda: self._joined(variable))
+
+    def _joined(self, variable: Variable) -> Value:
         tracer = self.tracer
         tensor = tracer.materialise(tracer.named(variable))
         for view, parent, how in views.leave(tracer, variable, self.is_last):

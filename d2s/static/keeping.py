@@ -79,6 +79,16 @@ def _in_turns(block: Block, is_turn: bool = False) -> Iterator[Operator]:
             yield from _in_turns(inner, is_turn or operator.kind == "while")
 
 
+def records_of_choices(program: Program) -> Iterator[Value]:
+    """Records of the regions that say which value another one is, if that one can be differentiated.
+
+    The tape of a run finds its way by them, also where the compiled backward is the same on all ways.
+    """
+    for operator in program.all_operators():
+        if operator.record is not None and any(out.is_tensor and not out.stop_gradient for out in operator.outputs):
+            yield operator.record
+
+
 def records_of(program: Program) -> set[Value]:
     """All records of control flow."""
     return {operator.record for operator in program.all_operators() if operator.record is not None}
