@@ -389,7 +389,7 @@ class PathRecorder(StaticInterpreter):
         if path is None:
             return super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
         if path.position < len(path.log):
-            return self._replayed(path, Operator(kind, inputs, outputs))
+            return self._replayed(path, Operator(kind, inputs, outputs, op=op))
         found = super().emit(kind, inputs, outputs, attrs, op, effect, blocks)
         path.log.append(found)
         path.position = len(path.log)
@@ -423,8 +423,7 @@ class PathRecorder(StaticInterpreter):
 
     def _replayed(self, path: Path, operator: Operator) -> Operator:
         recorded = path.log[path.position]
-        is_same = isinstance(recorded, Operator) and recorded.kind == operator.kind
-        if not isinstance(recorded, Operator) or not is_same or len(recorded.outputs) < len(operator.outputs):
+        if not isinstance(recorded, Operator) or not _may_stand_for(recorded, operator):
             raise ProgramError("the function does different things when it is traced again", kind="P01")
         path.position += 1
         return recorded
@@ -440,6 +439,18 @@ class PathRecorder(StaticInterpreter):
         """Do something outside on every run, at this place."""
         self.effects += 1
         return self.python_call(function, args, effect=True)
+
+
+def _may_stand_for(recorded: Operator, operator: Operator) -> bool:
+    """True if `recorded` can be what `operator` is in a replay: the same op on the same values."""
+    if recorded.kind != operator.kind or len(recorded.outputs) < len(operator.outputs):
+        return False
+    if operator.op is None:
+        # What regions are made of is made anew for each trial.
+        return True
+    pairs = zip(recorded.inputs, operator.inputs, strict=False)
+    return len(recorded.inputs) == len(operator.inputs) and all(
+        old is new or (old.is_constant and new.is_constant) for old, new in pairs)
 
 
 def _too_many_decisions() -> UnsupportedSyntaxError:

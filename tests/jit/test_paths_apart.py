@@ -82,3 +82,37 @@ def test_a_list_that_only_the_other_path_has_put_away(convert):
 
     assert f(leaf(1.5), d2s.to_tensor(2)) == 2
     assert f(leaf(1.5), d2s.to_tensor(0)).tolist() == [3.0]
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_a_tensor_that_nobody_holds_any_more(first):
+    """`d` was joined to what it may be when that was alive: it is so too when the code is followed again."""
+
+    class Kept:
+        last = None
+
+    def f(x, w, c, n, kept):
+        t = x * w
+        d = w * 0.5 + x
+        u = t * 3
+        if n > 1:
+            if c > 0:
+                d = w
+            elif d[0] < t[1]:
+                return d
+            kept.last = d
+        return t, u
+
+    def seen_of(f):
+        x, w, kept, seen = leaf(0.5, -1.0), d2s.to_tensor([0.75, 0.5]), Kept(), []
+        calls = ((1.0, 2), (-1.0, 0), (-1.0, 2), (1.0, 2))
+        for c, n in calls[first:] + calls[:first]:
+            found = f(x, w, d2s.to_tensor(c), d2s.to_tensor(n), kept)
+            parts = found if isinstance(found, tuple) else (found,)
+            sum(part.sum() for part in parts).backward()
+            seen += [*(part.tolist() for part in parts), x.grad.tolist()]
+            if kept.last is not None:
+                seen += [kept.last is w, kept.last.tolist()]
+        return seen
+
+    assert seen_of(d2s.to_static(f)) == seen_of(f)

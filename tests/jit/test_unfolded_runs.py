@@ -294,3 +294,38 @@ def test_a_backward_in_each_turn_follows_only_what_is_new(monkeypatch, is_unroll
 
     few, more, many = map(steps_of, (10, 20, 30))
     assert many - more == more - few > 0
+
+
+@pytest.mark.parametrize("returns_early", [False, True])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_choice_of_values_alone(returns_early, again):
+    """No operator of the branch has a gradient of its own: the run still has to know which tensor was chosen."""
+
+    def f(x, w, c, n):
+        t = x * x * w
+        if returns_early and c > 0:
+            return x * 2
+        if n > 1:
+            with d2s.no_grad():
+                t.add_(w)
+        t.register_hook(recorder(log, "t"))
+        return t
+
+    log = []
+
+    def seen_of(f):
+        log.clear()
+        x, w = leaf(1.0, -3.0), d2s.to_tensor([0.5, 2.0])
+        for c, n in ((1.0, 2), (-1.0, 0), (-1.0, 3), (-1.0, 1)):
+            t = f(x, w, d2s.to_tensor(c), d2s.to_tensor(n))
+            if again:
+                (g,) = d2s.grad((t * t).sum(), [x], create_graph=True)
+                (g * g).sum().backward()
+            else:
+                (t * t).sum().backward()
+            log.extend([t.tolist(), x.grad.tolist()])
+        return list(log)
+
+    eager = seen_of(f)
+    assert ("t", [2 * 1.0, 2 * 20.0]) in eager
+    assert seen_of(d2s.to_static(f)) == eager
