@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from d2s.eager.backward import grad
+from d2s.eager.backward import grad_or_zeros
 from d2s.eager.tensor import Tensor
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.creation import zeros, zeros_like
@@ -59,10 +59,9 @@ class Jacobian:
                 element = element[:, number] if self._batch else element[number]
             if self._batch:
                 element = total(element)
-            found = (
-                None if element.stop_gradient else grad([element], [self._xs], create_graph=True, allow_unused=True)[0]
-            )
-            self._rows[number] = found = zeros_like(self._xs) if found is None else found
+            is_constant = element.stop_gradient
+            self._rows[number] = found = (
+                zeros_like(self._xs) if is_constant else grad_or_zeros([element], [self._xs])[0])
         return found
 
     def whole(self) -> Tensor:

@@ -116,6 +116,25 @@ def grad(
     return result
 
 
+def grad_or_zeros(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], create_graph: bool = True, allow_unused: bool = False
+) -> list[Tensor]:
+    """
+    As `grad`, with zeros for an input that the outputs do not depend on.
+
+    Whether there is a gradient is looked at here, in the run: traced code that looks goes two ways from there.
+    """
+    owner = _owner((*outputs, *inputs))
+    if owner is not None:
+        named: list[Tensor] = owner.gradients_of(
+            grad_or_zeros, list(outputs), list(inputs), create_graph=create_graph, allow_unused=allow_unused)
+        return named
+    found = grad(outputs, inputs, create_graph=create_graph, allow_unused=True)
+    return [
+        tensor_of(np.zeros_like(tensor.data)) if gradient is None else gradient
+        for gradient, tensor in zip(found, inputs, strict=True)]
+
+
 class _Contributions(Walk):
     """A walk to targets of which the hooks wait for what comes from elsewhere, too."""
 

@@ -129,3 +129,23 @@ def test_refusals() -> None:
         jacobian(x, x, 1)
     with pytest.raises(GradientError, match="stops gradients"):
         jacobian(leaf(X) * 2, d2s.to_tensor(X))[:]
+
+
+def test_many_rows_inside_a_static_function() -> None:
+    """Whether a row depends on `xs` is for the run: the trace does not go two ways for each."""
+
+    def program(x: Any, w: Any) -> list[Any]:
+        y = d2s.concat([x[:20] * w[0], w[1:3] ** 2])
+        return [
+            *(part[:] for part in jacobian(y, (x, w))), jacobian(w * 2, x)[:],
+            *(part[:] for row in hessian((x * x).sum() * w.sum(), (x, w)) for part in row)]
+
+    results = []
+    for convert in (lambda function: function, d2s.jit.to_static):
+        x, w = leaf(np.linspace(-1, 1, 30)), leaf(X)
+        converted = convert(program)
+        results.append(converted(x, w))
+    assert len(converted.program_cache) == 1
+    for eager, static in zip(*results, strict=True):
+        np.testing.assert_array_equal(eager.numpy(), static.numpy())
+        assert eager.stop_gradient is static.stop_gradient
