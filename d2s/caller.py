@@ -3,39 +3,61 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
+# The code of public functions, and their names.
+PUBLIC: dict[CodeType, str] = {}
 # The code of what computes an op, and its name: both modes come to it, static mode without the function around.
 FORWARDS: dict[CodeType, str] = {}
-# For functions that are handed an op: its name and operands, from their local variables.
-HANDS: dict[CodeType, Callable[[Mapping[str, Any]], tuple[str, Iterable[Any]]]] = {}
-# Where the functions on tensors are public.
-_MODULES = ("d2s.ops", "d2s.linalg", "d2s.fft", "d2s.tensor", "d2s.nn.functional")
+# Layers of d2s are called by this method.
+_FORWARD, _LAYERS = "forward", "d2s.nn."
 
 
-def named(message: str, frame: FrameType | None, is_user_code: Callable[[CodeType], bool], with_shapes: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the user has called: the name, and the shapes of the operands, as texts."""
+
+    name: str
+    shapes: tuple[str, ...] | None = None
+
+    def with_operands(self, operands: Iterable[Any]) -> Call:
+        """With the shapes of these, unless all of its own are known."""
+        if self.shapes is not None and not any("?" in shape for shape in self.shapes):
+            return self
+        return Call(self.name, tuple(dict.fromkeys(text for operand in operands for text in _shapes_of(operand))))
+
+
+# A call, or name and operands of one.
+Found = Call | tuple[str, Iterable[Any]]
+# For functions that are handed an op, or act for a public function: what they do, from their local variables.
+HANDS: dict[CodeType, Callable[[Mapping[str, Any]], Found | None]] = {}
+# What the user has called, if it is known of a frame as it is of the code of a Program.
+Known = Callable[[FrameType], "tuple[bool, Call | None]"]
+
+
+def named(message: str, frame: FrameType | None, known: Known, with_shapes: bool) -> str:
     """
     `message`, with the operator and the shapes of its operands if it does not name them.
 
-    The operator is the function on tensors that the user has called, or the op, if what it computes raises.
+    The operator is the function or Layer that the user has called, or the op, if there is no such function.
 
     Parameters
     ----------
     message : str
     frame : frame or None
         Where the error is raised.
-    is_user_code : callable
+    known : callable
+        True for a frame at which the code of d2s ends, and what that frame has called, if it says so.
     with_shapes : bool
         Shapes are to be named even if the operator is.
     """
-    found = _operator(frame, is_user_code)
+    found = called_from(frame, known)
     if found is None:
         return message
-    name, operands = found
-    shapes = list(dict.fromkeys(text for operand in operands for text in _shapes_of(operand)))
+    name, shapes = found.name, found.shapes or ()
     is_named = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w])", message) is not None
     if is_named and (not with_shapes or "[" in message or not shapes):
         return message
@@ -44,27 +66,33 @@ def named(message: str, frame: FrameType | None, is_user_code: Callable[[CodeTyp
     return f"{message}, in {name}{about}" if is_named else f"{name}{about}: {message}"
 
 
-def _operator(
-    frame: FrameType | None, is_user_code: Callable[[CodeType], bool]
-) -> tuple[str, Iterable[Any]] | None:
-    """Name and operands of the outermost operator between `frame` and the user's code."""
-    found: tuple[str, Iterable[Any]] | None = None
-    while frame is not None and not is_user_code(frame.f_code):
-        code = frame.f_code
-        if code in FORWARDS:
-            return FORWARDS[code], _arguments(frame)
-        if code in HANDS:
-            found = HANDS[code](frame.f_locals)
-        elif not code.co_name.startswith(("_", "<")) and _is_public(code):
-            found = code.co_name.rstrip("_"), _arguments(frame)
+def called_from(frame: FrameType | None, known: Known) -> Call | None:
+    """The outermost operator between `frame` and the user's code, or None."""
+    found: Found | None = None
+    while frame is not None:
+        is_end, call = known(frame)
+        if call is not None:
+            return call.with_operands(found[1] if isinstance(found, tuple) else ())
+        if is_end:
+            break
+        found = _operator(frame) or found
         frame = frame.f_back
-    return found
+    return Call(found[0]).with_operands(found[1]) if isinstance(found, tuple) else found
 
 
-def _is_public(code: CodeType) -> bool:
-    # Of a function whose name is that of a builtin, the name of the code ends with an underscore.
-    name = code.co_name.rstrip("_")
-    return any(getattr(getattr(sys.modules.get(module), name, None), "__code__", None) is code for module in _MODULES)
+def _operator(frame: FrameType) -> Found | None:
+    """What `frame` computes, if it is an operator or a Layer."""
+    code = frame.f_code
+    name = PUBLIC.get(code) or FORWARDS.get(code)
+    if name is not None:
+        return name, _arguments(frame)
+    if code in HANDS:
+        return HANDS[code](frame.f_locals)
+    is_method = code.co_name == _FORWARD and code.co_varnames[:1] == ("self",)
+    if is_method and frame.f_globals.get("__name__", "").startswith(_LAYERS):
+        layer, *operands = _arguments(frame)
+        return type(layer).__name__, operands
+    return None
 
 
 def _arguments(frame: FrameType) -> list[Any]:

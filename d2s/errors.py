@@ -14,7 +14,7 @@ import sysconfig
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import CodeType, FrameType, TracebackType
 from typing import ClassVar
@@ -64,7 +64,8 @@ class Location:
     """A place in the user's source: file, line number (from 1), text of the line and column (from 0, if known).
 
     Two places are equal if file, line, text and column are; the instruction they were taken from does not count, nor
-    does `of_gradient`: that what happens there is part of the gradient of the line.
+    do `of_gradient`: that what happens there is part of the gradient of the line; and `called`: which function of d2s
+    is called there, if the place is that of an operator.
     """
 
     file: str
@@ -74,6 +75,7 @@ class Location:
     code: CodeType | None = field(default=None, compare=False, repr=False)
     instruction: int = field(default=0, compare=False, repr=False)
     of_gradient: bool = field(default=False, compare=False, repr=False)
+    called: caller.Call | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
@@ -138,7 +140,7 @@ class D2SError(Exception):
         kind: str | None = None,
     ) -> None:
         if self.about_operands:
-            message = caller.named(message, sys._getframe(1), is_user_code, self.about_operands == "shapes")
+            message = caller.named(message, sys._getframe(1), _called_by, self.about_operands == "shapes")
         if location is None:
             location = user_location(sys._getframe(1))
         self._tell(message, location, advice, kind or self.general_kind)
@@ -329,6 +331,22 @@ def is_user_code(code: CodeType) -> bool:
     """True for code that is not part of the d2s package (generated code and contextlib count as d2s)."""
     name = code.co_filename
     return not name.startswith(_PACKAGE) and not name.startswith("<d2s ") and name != _CONTEXTLIB
+
+
+def _called_by(frame: FrameType) -> tuple[bool, caller.Call | None]:
+    """True if `frame` is the user's code, or stands for it; what it has called, if it is code of a Program."""
+    code = frame.f_code
+    if not code.co_filename.startswith("<d2s "):
+        return is_user_code(code), None
+    place = GENERATED.get(code.co_filename, {}).get(frame.f_lineno)
+    return place is not None, None if place is None or place.of_gradient else place.called
+
+
+def operator_location(frame: FrameType | None = None) -> Location | None:
+    """As `user_location`, with what is called there: for an operator that is recorded."""
+    frame = sys._getframe(1) if frame is None else frame
+    place = user_location(frame)
+    return None if place is None else replace(place, called=caller.called_from(frame, _called_by))
 
 
 def chained(entries: list[TracebackType]) -> TracebackType | None:

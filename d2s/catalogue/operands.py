@@ -142,6 +142,16 @@ KINDS = (
             (2 * x).backward()
         """,
     ),
+    dtype(
+        "D06",
+        "A call that does not fit the function",
+        cause="An argument has a name that the function does not know, is given twice, or is missing. The message "
+        "names what the function takes.",
+        fix="Compare the call with the names in the message; those that Paddle knows beside them (`dim` for `axis`) "
+        "are taken where Paddle takes them.",
+        example="paddle.exp(paddle.ones([2]), axis=0)",
+        fixed="paddle.exp(x=paddle.ones([2]))",
+    ),
     index(
         "I01",
         "An index outside of the tensor",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import bind
+from d2s.core.public import public
 from d2s.errors import ArgumentError, NotSupportedError
 from d2s.ops.annotations import Tensor, is_tensor
 from d2s.ops.casting import cast
@@ -32,7 +33,7 @@ divide_op.vjp(lambda g, out, x, y: g / conj(y), lambda g, out, x, y: -(g * conj(
 floor_divide_op = ufunc_op(np.floor_divide)
 
 mod_op = ufunc_op(np.remainder, "mod", saves=("x", "y"))
-mod_op.vjp(lambda g, out, x, y: g, lambda g, out, x, y: -(g * floor_divide(x, y)))
+mod_op.vjp(lambda g, out, x, y: g, lambda g, out, x, y: -(g * bind(floor_divide_op, x, y)))
 
 maximum_op = ufunc_op(np.maximum, saves=("x", "y"))
 maximum_op.vjp(lambda g, out, x, y: g * _share(x, y, g), lambda g, out, x, y: g * _share(y, x, g))
@@ -67,6 +68,7 @@ def _one_for_zero(x: Any) -> Tensor:
     return add(x, cast(equal(x, 0), x.dtype))
 
 
+@public(x="input", y="other")
 def add(x: Any, y: Any, name: str | None = None, *, alpha: Any = 1) -> Tensor:
     """
     Sum of two tensors, element by element.
@@ -92,16 +94,19 @@ def add(x: Any, y: Any, name: str | None = None, *, alpha: Any = 1) -> Tensor:
     return bind(add_op, *operands(x, y if alpha == 1 else multiply(y, alpha)))
 
 
+@public(x="input", y="other")
 def subtract(x: Any, y: Any, name: str | None = None, *, alpha: Any = 1) -> Tensor:
     """Difference of two tensors, element by element; see `add`.  Not defined for two bools."""
     return bind(subtract_op, *operands(x, y if alpha == 1 else multiply(y, alpha)))
 
 
+@public(x="input", y="other")
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Product of two tensors, element by element; see `add`."""
     return bind(multiply_op, *operands(x, y))
 
 
+@public(x="input", y="other")
 def divide(x: Any, y: Any, name: str | None = None, *, rounding_mode: str | None = None) -> Tensor:
     """
     Quotient of two tensors, element by element; see `add`.
@@ -125,11 +130,13 @@ def divide(x: Any, y: Any, name: str | None = None, *, rounding_mode: str | None
     return add(down, cast(greater_than(0, down) & (mod(x, y) != 0), x.dtype))
 
 
+@public(x="input", y="other")
 def floor_divide(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Quotient rounded down, as Python's ``//``; see `add`.  Carries no gradient."""
     return bind(floor_divide_op, *operands(x, y))
 
 
+@public(x="input", y="other")
 def mod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Remainder with the sign of `y`, as Python's ``%``; see `add`."""
     return bind(mod_op, *operands(x, y))
@@ -138,16 +145,19 @@ def mod(x: Any, y: Any, name: str | None = None) -> Tensor:
 remainder = mod
 
 
+@public(x="input", y="other")
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The larger of two elements, NaN if one is NaN; see `add`.  Where both are equal each gets half the gradient."""
     return bind(maximum_op, *equal_operands(x, y))
 
 
+@public(x="input", y="other")
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The smaller of two elements, NaN if one is NaN; see `add`.  Where both are equal each gets half the gradient."""
     return bind(minimum_op, *equal_operands(x, y))
 
 
+@public(x="input", y="exponent")
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     """
     `x` to the power of `y`, element by element; see `add`.
@@ -164,6 +174,7 @@ def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     return bind(power_op, x, y)
 
 
+@public()
 def negative(x: Tensor, name: str | None = None) -> Tensor:
     """Each element with the other sign."""
     return bind(negative_op, tensor_or_number(x))
@@ -172,6 +183,7 @@ def negative(x: Tensor, name: str | None = None) -> Tensor:
 neg = negative
 
 
+@public()
 def scale(
     x: Tensor,
     scale: Any = 1.0,
@@ -204,11 +216,13 @@ def _whole(number: Any, dtype: Any) -> Any:
     return cast(number, dtype) if is_tensor(number) else number
 
 
+@public()
 def lerp(x: Tensor, y: Tensor, weight: Any, name: str | None = None) -> Tensor:
     """``x + weight * (y - x)``: from `x` at weight 0 to `y` at weight 1."""
     return add(x, multiply(weight, subtract(y, x)))
 
 
+@public()
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """Sum of several tensors of one shape."""
     first, *rest = inputs if isinstance(inputs, list | tuple) else [inputs]
@@ -217,6 +231,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     return first
 
 
+@public()
 def increment(x: Tensor, value: float = 1.0, name: str | None = None) -> Tensor:
     """Add `value` to `x` in place, in its dtype, and return it."""
     return x._assign_version(scale(x, 1, value))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.arrays import need_tensors
+from d2s.core.public import public, sizes_one_by_one
 from d2s.core.spec import broadcast_shapes
 from d2s.errors import NotSupportedError, ShapeError
 from d2s.ops.annotations import Tensor
@@ -38,16 +39,19 @@ def _with_axes(x: Any, count: int, before: int) -> Any:
     return unsqueeze(x, [*range(front), *range(front + x.ndim, count)])
 
 
+@public()
 def atleast_1d(*inputs: Any, name: str | None = None) -> Any:
     """Tensors with at least one axis; a list for several."""
     return _each(inputs, lambda x: _with_axes(x, 1, 1))
 
 
+@public()
 def atleast_2d(*inputs: Any, name: str | None = None) -> Any:
     """Tensors with at least two axes, new ones in front; a list for several."""
     return _each(inputs, lambda x: _with_axes(x, 2, 2))
 
 
+@public()
 def atleast_3d(*inputs: Any, name: str | None = None) -> Any:
     """Tensors with at least three axes: a vector gets one on both sides, a matrix one behind; a list for several."""
     return _each(inputs, lambda x: _with_axes(x, 3, 1 if x.ndim == 1 else 0))
@@ -57,12 +61,14 @@ def _listed(found: Any) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
+@public()
 def hstack(x: Sequence[Any], name: str | None = None) -> Tensor:
     """Tensors one after the other along the second axis, vectors along their only one."""
     parts = _listed(atleast_1d(*x))
     return concat(parts, 0 if parts[0].ndim == 1 else 1)
 
 
+@public()
 def vstack(x: Sequence[Any], name: str | None = None) -> Tensor:
     """Tensors one below the other along the first axis; a vector is a row."""
     return concat(_listed(atleast_2d(*x)), 0)
@@ -71,16 +77,19 @@ def vstack(x: Sequence[Any], name: str | None = None) -> Tensor:
 row_stack = vstack
 
 
+@public()
 def dstack(x: Sequence[Any], name: str | None = None) -> Tensor:
     """Tensors one behind the other along the third axis."""
     return concat(_listed(atleast_3d(*x)), 2)
 
 
+@public()
 def column_stack(x: Sequence[Any], name: str | None = None) -> Tensor:
     """Tensors side by side along the second axis; a vector is a column."""
     return concat([reshape(one, [-1, 1]) if one.ndim < 2 else one for one in map(tensor_or_number, x)], 1)
 
 
+@public(x="input", axis="dim")
 def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None = None) -> list[Tensor]:
     """
     Parts along an axis, of sizes that may differ by one, or cut at places.
@@ -106,18 +115,21 @@ def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None
     return [getitem(x, (*[whole] * place, cut)) for cut in cuts]
 
 
+@public()
 def hsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
     """`tensor_split` along the second axis, of a vector along its only one."""
     need_tensors(x)
     return tensor_split(x, num_or_indices, _checked(x, "hsplit", 1) - 1 if x.ndim == 1 else 1)
 
 
+@public()
 def vsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
     """`tensor_split` along the first axis, of a tensor of at least two."""
     need_tensors(x)
     return tensor_split(x, num_or_indices, _checked(x, "vsplit", 2) * 0)
 
 
+@public()
 def dsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
     """`tensor_split` along the third axis."""
     need_tensors(x)
@@ -130,6 +142,7 @@ def _checked(x: Tensor, what: str, axes: int) -> int:
     return axes
 
 
+@public()
 def unstack(x: Tensor, axis: int = 0, num: int | None = None) -> list[Tensor]:
     """The slices along an axis, without it; `num`, if given, is their number."""
     if num is not None and x.shape[axis_index(axis, x)] != num:
@@ -137,6 +150,7 @@ def unstack(x: Tensor, axis: int = 0, num: int | None = None) -> list[Tensor]:
     return unbind(x, axis)
 
 
+@public()
 def combinations(x: Tensor, r: int = 2, with_replacement: bool = False, name: str | None = None) -> Tensor:
     """All choices of `r` elements of a vector, in order, one a row; with replacement each may come again."""
     need_tensors(x)
@@ -148,11 +162,13 @@ def combinations(x: Tensor, r: int = 2, with_replacement: bool = False, name: st
     return reshape(getitem(x, places), [len(rows), r])
 
 
+@public()
 def broadcast_shape(x_shape: Sequence[int], y_shape: Sequence[int]) -> list[int]:
     """The shape to which two shapes broadcast."""
     return list(broadcast_shapes(x_shape, y_shape))  # type: ignore[arg-type]
 
 
+@public()
 def broadcast_tensors(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
     """All tensors in the shape to which they broadcast together."""
     tensors = [tensor_or_number(one) for one in input]
@@ -164,12 +180,15 @@ def broadcast_tensors(input: Sequence[Any], name: str | None = None) -> list[Ten
     return [broadcast_to(one, sizes) for one in tensors]
 
 
+@public(x="input", axis="dim", shape="sizes")
 def unflatten(x: Tensor, axis: int, shape: Any, name: str | None = None) -> Tensor:
     """One axis as several; one size may be -1."""
     place = axis_index(axis, x)
     return reshape(x, [*x.shape[:place], *integers(shape), *x.shape[place + 1 :]])
 
 
+@sizes_one_by_one(1)
+@public()
 def view(x: Tensor, shape_or_dtype: Any, name: str | None = None) -> Tensor:
     """`reshape` for a shape; another dtype of the same bits is not supported."""
     if not isinstance(shape_or_dtype, list | tuple):
@@ -177,12 +196,14 @@ def view(x: Tensor, shape_or_dtype: Any, name: str | None = None) -> Tensor:
     return reshape(x, shape_or_dtype)
 
 
+@public()
 def view_as(x: Tensor, other: Tensor, name: str | None = None) -> Tensor:
     """`x` in the shape of `other`, which has as many elements."""
     need_tensors(x, other)
     return reshape(x, other.shape)
 
 
+@public()
 def block_diag(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     """Matrices along the diagonal of a larger one, zeros elsewhere."""
     parts = [_with_axes(tensor_or_number(one), 2, 2) for one in inputs]
@@ -197,11 +218,13 @@ def block_diag(inputs: Sequence[Any], name: str | None = None) -> Tensor:
     return concat(rows, 0)
 
 
+@public()
 def ravel(input: Tensor) -> Tensor:
     """All elements in one axis."""
     return reshape(input, [-1])
 
 
+@public()
 def cartesian_prod(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """Every combination of one element from each vector, a row for each; of a single vector, itself."""
     need_tensors(*x)
@@ -218,11 +241,13 @@ def cartesian_prod(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     return concat(columns, 1)
 
 
+@public()
 def tril_indices(row: int, col: int, offset: int = 0, dtype: Any = "int64") -> Tensor:
     """Places on and below a diagonal of a matrix: a row of row numbers and one of column numbers."""
     return tensor_or_number(np.stack(np.tril_indices(row, offset, col))).cast(dtype)
 
 
+@public()
 def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any = "int64") -> Tensor:
     """Places on and above a diagonal of a matrix: a row of row numbers and one of column numbers."""
     return tensor_or_number(np.stack(np.triu_indices(row, offset, row if col is None else col))).cast(dtype)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from d2s.core.arrays import need_tensors
+from d2s.core.public import public
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Tensor
 from d2s.ops.dropout import dropout
@@ -17,6 +18,7 @@ from d2s.ops.selection import where
 from d2s.ops.shape import transpose
 
 
+@public()
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from d2s.core.public import public
 from d2s.ops.annotations import Tensor
 from d2s.ops.casting import cast
 
@@ -15,7 +16,9 @@ def _to(dtype: str, name: str) -> Callable[..., Any]:
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"The elements as {dtype}."
-    return method
+    # Code of its own, by which it is known as public.
+    method.__code__ = method.__code__.replace(co_name=name)
+    return public()(method)
 
 
 class CastMethods:

@@ -9,6 +9,7 @@ import numpy as np
 from d2s.core.arrays import no_tensor
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import DType, TensorSpec, as_dtype
 from d2s.ops.annotations import Array, Tensor
 
@@ -33,6 +34,7 @@ def cast_op(x: Array, *, dtype: DType) -> Array:
 cast_op.vjp(lambda g, out, x, *, dtype: g.cast(x.dtype) if x.dtype.kind in "fc" and dtype.kind in "fc" else None)
 
 
+@public()
 def cast(x: Tensor, dtype: Any) -> Tensor:
     """
     The values of `x` in another dtype.

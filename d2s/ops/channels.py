@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from d2s.core.arrays import ndim_of, need_tensors
+from d2s.core.public import public
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.annotations import Tensor
 from d2s.ops.arithmetic import pow
@@ -34,6 +35,7 @@ def _divided(size: int, by: int, what: str) -> int:
     return size // by
 
 
+@public()
 def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """
     Channels laid out as pixels: (B, C r r, H, W) becomes (B, C, H r, W r), with r the `upscale_factor`.
@@ -51,6 +53,7 @@ def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", nam
     return _back(reshape(parts, [batch, kept, height * r, width * r]), data_format)
 
 
+@public()
 def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """
     The reverse of `pixel_shuffle`: (B, C, H r, W r) becomes (B, C r r, H, W).
@@ -68,6 +71,7 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW",
     return _back(reshape(parts, [batch, channels * r * r, rows, columns]), data_format)
 
 
+@public()
 def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """
     Channels in another order: the first of each of the `groups`, then the second of each, and so on.
@@ -85,6 +89,7 @@ def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW", name: str
     return _back(reshape(parts, [batch, channels, height, width]), data_format)
 
 
+@public()
 def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Tensor:
     """
     Largest of each `groups` neighbours along `axis`, which becomes shorter by that factor.
@@ -100,6 +105,7 @@ def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Te
     return first_of_the_largest(reshape(x, [*shape[:axis], kept, groups, *shape[axis + 1 :]]), axis + 1)
 
 
+@public()
 def local_response_norm(
     x: Tensor,
     size: int,

@@ -9,6 +9,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import TensorSpec, broadcast_shapes
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.comparison import equal
@@ -27,6 +28,7 @@ def isclose_op(x: Array, y: Array, *, rtol: float, atol: float, equal_nan: bool)
     return np.isclose(x, y, rtol, atol, equal_nan)
 
 
+@public()
 def isclose(
     x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
 ) -> Tensor:
@@ -34,6 +36,7 @@ def isclose(
     return bind(isclose_op, *operands(x, y), rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
+@public()
 def allclose(
     x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
 ) -> Tensor:
@@ -41,6 +44,7 @@ def allclose(
     return all(isclose(x, y, rtol, atol, equal_nan))
 
 
+@public()
 def equal_all(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Whether shapes and all elements are equal, as a 0-d bool tensor."""
     need_tensors(x, y)

@@ -9,13 +9,13 @@ import numpy as np
 from d2s.core.arrays import need_tensors, no_tensor
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import DType, TensorSpec, broadcast_shapes
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.elementwise import ufunc_op
 
 conj_op = ufunc_op(np.conjugate, "conj")
-conj_op.vjp(lambda g, out, x: conj(g))
 
 
 def _real_dtype(dtype: DType) -> DType:
@@ -70,11 +70,13 @@ def _imaginary_part(x: Tensor) -> Tensor:
     return bind(imag_op, x)
 
 
+@public()
 def complex(real: Tensor, imag: Tensor, name: str | None = None) -> Tensor:
     """Complex numbers of their real and imaginary parts, which broadcast."""
     return bind(complex_op, real, imag)
 
 
+@public()
 def as_complex(x: Tensor, name: str | None = None) -> Tensor:
     """The pairs of numbers along the last axis, of size 2, as complex numbers."""
     need_tensors(x)
@@ -83,7 +85,7 @@ def as_complex(x: Tensor, name: str | None = None) -> Tensor:
     return bind(complex_op, x[..., 0], x[..., 1])
 
 
-
+@public()
 def conj(x: Any, name: str | None = None) -> Any:
     """Complex conjugate; a real tensor is returned as it is."""
     try:
@@ -93,11 +95,16 @@ def conj(x: Any, name: str | None = None) -> Any:
     return bind(conj_op, x) if is_complex else x
 
 
+conj_op.vjp(lambda g, out, x: conj(g))
+
+
+@public()
 def real(x: Tensor, name: str | None = None) -> Tensor:
     """Real part of each element; the dtype is that of the parts."""
     return bind(real_op, x)
 
 
+@public()
 def imag(x: Tensor, name: str | None = None) -> Tensor:
     """Imaginary part of each element; the dtype is that of the parts."""
     return bind(imag_op, x)

@@ -11,6 +11,7 @@ from typing import Any
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import Dim, Shape, Size, TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
@@ -125,6 +126,7 @@ conv2d_weight_op.vjp(
 )
 
 
+@public(x="input")
 def conv2d(
     x: Tensor,
     weight: Tensor,
@@ -175,6 +177,7 @@ def conv2d(
     return transpose(result, (0, 2, 3, 1)) if data_format == "NHWC" else result
 
 
+@public(x="input")
 def conv1d(
     x: Tensor,
     weight: Tensor,
@@ -210,6 +213,7 @@ def _flat_padding(padding: Any) -> tuple[int, int, int, int]:
     return 0, 0, int(ends[0]), int(ends[-1])
 
 
+@public()
 def conv2d_transpose(
     x: Tensor,
     weight: Tensor,
@@ -264,6 +268,7 @@ def conv2d_transpose(
     return transpose(result, (0, 2, 3, 1)) if data_format == "NHWC" else result
 
 
+@public()
 def conv1d_transpose(
     x: Tensor,
     weight: Tensor,

@@ -10,8 +10,10 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public, sizes_one_by_one
 from d2s.core.spec import Dim, DType, TensorSpec, as_dtype, default_dtype
-from d2s.errors import DTypeError, ShapeError
+from d2s.device import check_device
+from d2s.errors import DTypeError, NotSupportedError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.axes import is_symbolic, shape_argument
 from d2s.ops.casting import assign_op
@@ -80,6 +82,7 @@ def detach_op(x: Array) -> Array:
     return x
 
 
+@public(shape="size")
 def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """
     A tensor with one value everywhere.
@@ -115,39 +118,72 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None
     return bind(full_op, shape=sizes, value=fill_value, dtype=wanted)
 
 
+@public()
+def fill_constant(
+    shape: Any,
+    dtype: Any,
+    value: Any,
+    force_cpu: bool = False,
+    out: None = None,
+    place: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """A tensor with one value everywhere, which may be given as text: see `full`.  `place` must be the CPU.
+
+    Raises
+    ------
+    NotSupportedError
+        If `out` is given: results are new tensors.
+    """
+    if out is not None:
+        raise NotSupportedError("fill_constant(out=...) is not supported: results are new tensors")
+    check_device("cpu" if place is None else place)
+    return full(shape, float(value) if isinstance(value, str) else value, dtype)
+
+
+@sizes_one_by_one(0)
+@public(shape="size")
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """Zeros of `shape`, by default of the default dtype; see `full`."""
     return bind(full_op, shape=shape_argument(shape), value=0, dtype=_as_float(dtype))
 
 
+@sizes_one_by_one(0)
+@public(shape="size")
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """Ones of `shape`, by default of the default dtype; see `full`."""
     return bind(full_op, shape=shape_argument(shape), value=1, dtype=_as_float(dtype))
 
 
+@sizes_one_by_one(0)
+@public()
 def empty(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """A tensor whose values will be written later; until then they are zeros."""
     return bind(empty_op, shape=shape_argument(shape), dtype=_as_float(dtype))
 
 
+@public(x="input")
 def full_like(x: Tensor, fill_value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """One value everywhere in the shape of `x`, and in its dtype unless `dtype` is given."""
     need_tensors(x)
     return bind(full_like_op, x, value=fill_value, dtype=x.dtype if dtype is None else as_dtype(dtype))
 
 
+@public(x="input")
 def zeros_like(x: Tensor, dtype: Any = None, name: str | None = None) -> Tensor:
     """Zeros in the shape (and dtype) of `x`."""
     need_tensors(x)
     return full_like(x, 0, dtype)
 
 
+@public(x="input")
 def ones_like(x: Tensor, dtype: Any = None, name: str | None = None) -> Tensor:
     """Ones in the shape (and dtype) of `x`."""
     need_tensors(x)
     return full_like(x, 1, dtype)
 
 
+@public()
 def empty_like(x: Tensor, dtype: Any = None, name: str | None = None) -> Tensor:
     """A tensor in the shape (and dtype) of `x` whose values will be written later; until then they are zeros."""
     return full_like(x, 0, dtype)
@@ -158,6 +194,7 @@ def _number(value: Any) -> Any:
     return value.item() if is_tensor(value) or isinstance(value, np.generic) else value
 
 
+@public()
 def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, name: str | None = None) -> Tensor:
     """
     Evenly spaced numbers from `start` up to, without, `end`; with one argument from 0 up to it.
@@ -188,12 +225,14 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, na
     return bind(arange_op, start=numbers[0], end=numbers[1], step=numbers[2], dtype=as_dtype(dtype))
 
 
+@public(stop="end", num="steps")
 def linspace(start: Any, stop: Any, num: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """`num` evenly spaced numbers from `start` to `stop`, both included.  Shape (num,)."""
     (count,) = shape_argument(num)
     return bind(linspace_op, start=_number(start), stop=_number(stop), num=count, dtype=_as_float(dtype))
 
 
+@public()
 def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = None, name: str | None = None) -> Tensor:
     """`num` numbers, evenly spaced in their logarithms, from ``base ** start`` to ``base ** stop``.  Shape (num,)."""
     (count,) = shape_argument(num)
@@ -201,12 +240,14 @@ def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = Non
     return bind(logspace_op, **attrs, dtype=_as_float(dtype))
 
 
+@public(num_rows="n", num_columns="m")
 def eye(num_rows: Any, num_columns: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
     """Ones on the diagonal, zeros elsewhere.  Shape (num_rows, num_columns), square if one is left out."""
     rows, columns = shape_argument([num_rows, num_rows if num_columns is None else num_columns])
     return bind(eye_op, rows=rows, columns=columns, dtype=_as_float(dtype))
 
 
+@public()
 def assign(x: Any, output: Any = None) -> Tensor:
     """
     A copy of a tensor, through which gradients pass, or a tensor of an array or number.
@@ -228,6 +269,7 @@ def assign(x: Any, output: Any = None) -> Tensor:
     return copy if output is None else output._assign_version(copy)
 
 
+@public()
 def clone(x: Tensor, name: str | None = None) -> Tensor:
     """A copy of `x`, through which gradients pass."""
     return bind(assign_op, x)

@@ -11,6 +11,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import DType, TensorSpec, as_dtype
 from d2s.ops.annotations import Array, Axis, Tensor, multiply_reduce
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
@@ -116,12 +117,14 @@ def _gradient_of_cumprod(g: Tensor, x: Tensor, axis: int) -> Tensor:
 cumprod_op.vjp(lambda g, out, x, *, axis: _gradient_of_cumprod(g, x, axis))
 
 
+@public(x="input", axis="dim")
 def prod(x: Tensor, axis: Axis = None, keepdim: bool = False, dtype: Any = None, name: str | None = None) -> Tensor:
     """Product over axes; see `sum`.  Integers keep their dtype, bools multiply in int64."""
     x = tensor_or_number(x) if dtype is None else cast(x, as_dtype(dtype))
     return bind(prod_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
+@public(x="input", axis="dim")
 def cumsum(x: Tensor, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Tensor:
     """
     Sums of the elements up to each one along `axis`.
@@ -144,6 +147,7 @@ def cumsum(x: Tensor, axis: int | None = None, dtype: Any = None, name: str | No
     return bind(cumsum_op, x, axis=axis_index(axis, x))
 
 
+@public(x="input")
 def cumprod(x: Tensor, dim: int | None = None, dtype: Any = None, name: str | None = None) -> Tensor:
     """
     Products of the elements up to each one along `dim`, or of the flattened tensor; see `cumsum`.

@@ -8,6 +8,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import Dim, Size, TensorSpec
 from d2s.errors import ArgumentError, NotSupportedError
 from d2s.ops.annotations import Array, Tensor
@@ -130,6 +131,7 @@ def _svd_gradient(g: Any, out: Any) -> Tensor:
 svd_op.vjp(lambda g, out, x: _svd_gradient(g, out))
 
 
+@public()
 def eigh(x: Tensor, UPLO: str = "L", name: str | None = None) -> tuple[Tensor, Tensor]:
     """
     Eigenvalues, ascending, and eigenvectors (columns) of symmetric matrices.
@@ -140,6 +142,7 @@ def eigh(x: Tensor, UPLO: str = "L", name: str | None = None) -> tuple[Tensor, T
     return values, vectors
 
 
+@public()
 def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> Any:
     """
     Orthonormal columns `q` and an upper triangle `r` with ``q @ r = x``.
@@ -161,6 +164,7 @@ def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> Any:
     return r if mode == "r" else (q, r)
 
 
+@public()
 def svd(x: Tensor, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """
     `u`, `s`, `vh` with ``u * s @ vh = x``, singular values descending.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from d2s.core.arrays import need_tensors
+from d2s.core.public import public
 from d2s.errors import ShapeError
 from d2s.ops.activation import sigmoid
 from d2s.ops.annotations import Tensor
@@ -18,6 +19,7 @@ from d2s.ops.selection import clip, where
 from d2s.ops.shape import squeeze, unsqueeze
 
 
+@public()
 def gaussian_nll_loss(
     input: Tensor,
     label: Tensor,
@@ -59,6 +61,7 @@ def gaussian_nll_loss(
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
+@public()
 def poisson_nll_loss(
     input: Tensor,
     label: Tensor,
@@ -94,12 +97,14 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
+@public()
 def log_loss(input: Tensor, label: Tensor, epsilon: float = 1e-4, name: str | None = None) -> Tensor:
     """Cross-entropy of two classes for each element; `input` and `label` are probabilities."""
     need_tensors(input, label)
     return -label * log(input + epsilon) - (1 - label) * log(1 - input + epsilon)
 
 
+@public()
 def sigmoid_focal_loss(
     logit: Tensor,
     label: Tensor,
@@ -132,6 +137,7 @@ def sigmoid_focal_loss(
     return reduced(loss if normalizer is None else loss / normalizer, reduction)
 
 
+@public()
 def dice_loss(input: Tensor, label: Tensor, epsilon: float = 1e-5, name: str | None = None) -> Tensor:
     """
     One minus the overlap of predicted and true classes, its mean over the batch.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from d2s.caller import HANDS
 from d2s.core.interpreter import bind
+from d2s.core.public import public, sizes_one_by_one
 from d2s.core.spec import as_dtype
 from d2s.device import check_device
 from d2s.errors import DTypeError
@@ -60,12 +62,24 @@ def in_place(function: Callable[..., Any], of_a_copy: bool = False) -> Callable[
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         return self._assign_version(function(creation.assign(self) if of_a_copy else self, *args, **kwargs))
 
-    method.__name__ = method.__qualname__ = f"{function.__name__.removesuffix('_like')}_"
+    method.__name__ = method.__qualname__ = in_place_name(function)
     method.__doc__ = f"`{function.__name__}` in place: the tensor becomes the result, and is returned."
     method.__wrapped__ = function  # type: ignore[attr-defined]
+    HANDS[method.__code__] = _in_place_call
     return method
 
 
+def in_place_name(function: Callable[..., Any]) -> str:
+    """What `function` is called as a method that writes in place."""
+    return f"{function.__name__.removesuffix('_like')}_"
+
+
+def _in_place_call(names: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    """What a method of `in_place` does, from its variables."""
+    return in_place_name(names["function"]), (names["self"], *names["args"], *names["kwargs"].values())
+
+
+@public()
 def _fill_diagonal(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, name: str | None = None) -> Tensor:
     """`x` with `value` on a diagonal."""
     ones = creation.ones_like(diagonals.diagonal(x, offset))
@@ -73,16 +87,19 @@ def _fill_diagonal(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, n
     return selection.where(not_equal(mask, 0), casting.cast(tensor_or_number(value), x.dtype), x)
 
 
+@public()
 def _copy(x: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """`other` in the shape and dtype of `x`."""
     return indexing.with_item(x, ..., other)
 
 
+@public()
 def _fill(x: Tensor, value: Any) -> Tensor:
     """A number everywhere."""
     return creation.full_like(x, value)
 
 
+@public()
 def _zero(x: Tensor) -> Tensor:
     """Zeros."""
     return creation.zeros_like(x)
@@ -124,10 +141,12 @@ class DerivedMethods:
         """The tensor itself."""
         return self
 
+    @public()
     def permute(self: Tensor, *dims: Any) -> Any:
         """The axes in another order: ``x.permute(1, 0)`` or ``x.permute([1, 0])``."""
         return shape.transpose(self, dims[0] if len(dims) == 1 else dims)
 
+    @public()
     def true_divide(self, other: Any) -> Any:
         """True quotient; see `divide`."""
         return arithmetic.divide(self, other)
@@ -140,12 +159,14 @@ class DerivedMethods:
         """Always an error: there is only the CPU."""
         return check_device("gpu")
 
+    @public()
     def type_as(self: Tensor, other: Tensor) -> Any:
         """The elements as those of `other`."""
         if not queries.is_tensor(other):
             raise DTypeError(f"type_as, a cast, needs a tensor, got {type(other).__name__}")
         return casting.cast(self, other.dtype)
 
+    @public()
     def to(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         """The tensor with another dtype: ``x.to("float64")``, ``x.to(other)``; a device must be the CPU."""
         for value in (*args, *kwargs.values()):
@@ -159,18 +180,25 @@ class DerivedMethods:
                 return casting.cast(self, as_dtype(value))
         return self
 
+    @public()
     def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
         """A tensor of this dtype, filled with a number."""
         return creation.full(size, fill_value, self.dtype if dtype is None else dtype)
 
+    @sizes_one_by_one(1)
+    @public()
     def new_zeros(self: Tensor, size: Any, *, dtype: Any = None) -> Any:
         """Zeros of this dtype."""
         return creation.zeros(size, self.dtype if dtype is None else dtype)
 
+    @sizes_one_by_one(1)
+    @public()
     def new_ones(self: Tensor, size: Any, *, dtype: Any = None) -> Any:
         """Ones of this dtype."""
         return creation.ones(size, self.dtype if dtype is None else dtype)
 
+    @sizes_one_by_one(1)
+    @public()
     def new_empty(self: Tensor, size: Any, *, dtype: Any = None) -> Any:
         """A tensor of this dtype whose values will be written later."""
         return creation.empty(size, self.dtype if dtype is None else dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import Dim, Shape, Size, TensorSpec
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Tensor
@@ -47,11 +48,13 @@ tril_op.vjp(lambda g, out, x, *, diagonal: bind(tril_op, g, diagonal=diagonal))
 triu_op.vjp(lambda g, out, x, *, diagonal: bind(triu_op, g, diagonal=diagonal))
 
 
+@public(x="input")
 def tril(x: Tensor, diagonal: int = 0, name: str | None = None) -> Tensor:
     """The matrices of the last two axes with zeros above a diagonal (0: the main one, 1: the next to the right)."""
     return bind(tril_op, x, diagonal=diagonal)
 
 
+@public(x="input")
 def triu(x: Tensor, diagonal: int = 0, name: str | None = None) -> Tensor:
     """The matrices of the last two axes with zeros below a diagonal (0: the main one, 1: the next to the right)."""
     return bind(triu_op, x, diagonal=diagonal)
@@ -93,18 +96,21 @@ diagonal_op.vjp(lambda g, out, x, *, offset: bind(onto_diagonal_op, g, shape=tup
 onto_diagonal_op.vjp(lambda g, out, x, *, shape, offset: bind(diagonal_op, g, offset=offset))
 
 
+@public(x="input")
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
     """The diagonal of each matrix of two axes, as last axis; `offset` counts to the right, or downwards if negative."""
     need_tensors(x)
     return bind(diagonal_op, moveaxis(x, [axis1, axis2], [-2, -1]), offset=offset)
 
 
+@public(x="input")
 def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
     """Sum of a diagonal; see `diagonal`."""
     need_tensors(x)
     return sum_of_own_dtype(diagonal(x, offset, axis1, axis2))
 
 
+@public()
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, name: str | None = None) -> Tensor:
     """Matrices, zero but for a diagonal, which is the last axis of `input`."""
     need_tensors(input)
@@ -115,6 +121,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, n
     return moveaxis(matrix, [-2, -1], [dim1, dim2])
 
 
+@public()
 def diag(x: Tensor, offset: int = 0, padding_value: Any = 0, name: str | None = None) -> Tensor:
     """The diagonal of a matrix, or the matrix with the vector `x` on its diagonal and `padding_value` elsewhere."""
     need_tensors(x)
@@ -128,6 +135,7 @@ def diag(x: Tensor, offset: int = 0, padding_value: Any = 0, name: str | None = 
     return where(equal(diag_embed(ones_like(x), offset), 0), cast(tensor_or_number(padding_value), x.dtype), matrix)
 
 
+@public()
 def diagflat(x: Tensor, offset: int = 0, name: str | None = None) -> Tensor:
     """A matrix with all elements of `x` on a diagonal."""
     return diag(reshape(x, [-1]), offset)

@@ -8,6 +8,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import DType, Shape, TensorSpec
 from d2s.errors import ArgumentError
 from d2s.ops.annotations import Array, Tensor
@@ -25,6 +26,7 @@ def dropout_mask_op(*, shape: tuple[int, ...], p: float, kept: float, dtype: DTy
     return np.asarray((generator().random(shape, np.float32) >= p) * dtype.type(kept))
 
 
+@public()
 def dropout(
     x: Tensor,
     p: float = 0.5,
@@ -74,6 +76,7 @@ def dropout(
     return x * bind(dropout_mask_op, shape=shape, p=float(p), kept=kept, dtype=x.dtype)
 
 
+@public()
 def dropout2d(
     x: Tensor, p: float = 0.5, training: bool = True, data_format: str = "NCHW", name: str | None = None
 ) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import DType, Size, TensorSpec, as_dtype, default_dtype
 from d2s.errors import DTypeError, IndexOutOfRangeError, NotSupportedError
 from d2s.ops.annotations import Array, Tensor
@@ -51,6 +52,7 @@ def one_hot_op(x: Array, *, classes: int, dtype: DType) -> Array:
     return result
 
 
+@public(x="input")
 def one_hot(x: Tensor, num_classes: Any = -1, dtype: Any = None, name: str | None = None) -> Tensor:
     """
     1 at the place of the class and 0 elsewhere, along a new last axis.
@@ -78,6 +80,7 @@ def one_hot(x: Tensor, num_classes: Any = -1, dtype: Any = None, name: str | Non
     return bind(one_hot_op, x, classes=classes, dtype=default_dtype() if dtype is None else as_dtype(dtype))
 
 
+@public(x="input")
 def embedding(
     x: Tensor,
     weight: Tensor,

@@ -14,6 +14,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.ops.activation import tanh
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.elementwise import require_floating
@@ -167,11 +168,13 @@ gelu_op.vjp(lambda g, out, x, *, approximate: g * bind(gelu_slope_op, x, approxi
 gelu_slope_op.vjp(lambda g, out, x, *, approximate: g * _slope_of_slope(x, approximate))
 
 
+@public()
 def erf(x: Tensor, name: str | None = None) -> Tensor:
     """The error function ``2 / sqrt(pi)`` times the integral of ``exp(-t ** 2)`` from 0 to `x`."""
     return bind(erf_op, floating(x))
 
 
+@public(x="input")
 def gelu(x: Tensor, approximate: Any = False, name: str | None = None) -> Tensor:
     """
     Gaussian error linear unit: `x` times the share of the normal distribution below `x`.

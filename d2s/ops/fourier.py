@@ -10,6 +10,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import TensorSpec, as_dtype, default_dtype
 from d2s.errors import ArgumentError, DTypeError
 from d2s.ops.annotations import Array, Tensor
@@ -82,6 +83,7 @@ def _part(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
     return getitem(x, (*[slice(None)] * axis, slice(start, stop)))
 
 
+@public(x="input", axis="dim")
 def fft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward", name: str | None = None) -> Tensor:
     """
     Discrete Fourier transform along an axis.
@@ -108,21 +110,25 @@ def fft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward",
     return _transformed(x, None if n is None else [n], [axis], norm, False)
 
 
+@public(x="input", axis="dim")
 def ifft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward", name: str | None = None) -> Tensor:
     """The inverse of `fft`."""
     return _transformed(x, None if n is None else [n], [axis], norm, True)
 
 
+@public(x="input")
 def fftn(x: Tensor, s: Any = None, axes: Axes = None, norm: str = "backward", name: str | None = None) -> Tensor:
     """`fft` along several axes, by default all, with the lengths `s`."""
     return _transformed(x, s, axes, norm, False)
 
 
+@public(x="input")
 def ifftn(x: Tensor, s: Any = None, axes: Axes = None, norm: str = "backward", name: str | None = None) -> Tensor:
     """The inverse of `fftn`."""
     return _transformed(x, s, axes, norm, True)
 
 
+@public(x="input")
 def fft2(
     x: Tensor, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str = "backward", name: str | None = None
 ) -> Tensor:
@@ -130,6 +136,7 @@ def fft2(
     return _transformed(x, s, axes, norm, False)
 
 
+@public(x="input")
 def ifft2(
     x: Tensor, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str = "backward", name: str | None = None
 ) -> Tensor:
@@ -137,6 +144,7 @@ def ifft2(
     return _transformed(x, s, axes, norm, True)
 
 
+@public(x="input", axis="dim")
 def rfft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward", name: str | None = None) -> Tensor:
     """The first ``n // 2 + 1`` results of `fft` of real numbers: the others are their conjugates."""
     x = _real(x, "rfft")
@@ -145,6 +153,7 @@ def rfft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward"
     return _part(whole, axis, 0, whole.shape[axis] // 2 + 1)
 
 
+@public(x="input", axis="dim")
 def irfft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward", name: str | None = None) -> Tensor:
     """The inverse of `rfft`: `n` real numbers, by default ``2 * (m - 1)`` of m."""
     axis = own_axis(axis, x)
@@ -154,17 +163,20 @@ def irfft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward
     return real(ifft(concat([half, conj(rest)], axis), None, axis, norm))
 
 
+@public(x="input", axis="dim")
 def hfft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward", name: str | None = None) -> Tensor:
     """The transform, `n` real numbers, of numbers of which the second half are the conjugates of the first."""
     need_tensors(x)
     return irfft(conj(x), n, axis, _swapped(norm))
 
 
+@public(x="input", axis="dim")
 def ihfft(x: Tensor, n: int | None = None, axis: int = -1, norm: str = "backward", name: str | None = None) -> Tensor:
     """The inverse of `hfft`."""
     return conj(rfft(_real(x, "ihfft"), n, axis, _swapped(norm)))
 
 
+@public(x="input")
 def rfftn(x: Tensor, s: Any = None, axes: Axes = None, norm: str = "backward", name: str | None = None) -> Tensor:
     """`rfft` along the last of several axes, `fft` along the others."""
     x = _real(x, "rfftn")
@@ -173,6 +185,7 @@ def rfftn(x: Tensor, s: Any = None, axes: Axes = None, norm: str = "backward", n
     return _transformed(half, None if s is None else s[:-1], others, norm, False)
 
 
+@public(x="input")
 def irfftn(x: Tensor, s: Any = None, axes: Axes = None, norm: str = "backward", name: str | None = None) -> Tensor:
     """The inverse of `rfftn`."""
     *others, last = _all_axes(x, s, axes)
@@ -180,6 +193,7 @@ def irfftn(x: Tensor, s: Any = None, axes: Axes = None, norm: str = "backward", 
     return irfft(part, None if s is None else s[-1], last, norm)
 
 
+@public(x="input")
 def rfft2(
     x: Tensor, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str = "backward", name: str | None = None
 ) -> Tensor:
@@ -187,6 +201,7 @@ def rfft2(
     return rfftn(x, s, axes, norm)
 
 
+@public(x="input")
 def irfft2(
     x: Tensor, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str = "backward", name: str | None = None
 ) -> Tensor:
@@ -194,22 +209,26 @@ def irfft2(
     return irfftn(x, s, axes, norm)
 
 
+@public()
 def fftfreq(n: int, d: float = 1.0, dtype: Any = None, name: str | None = None) -> Tensor:
     """The frequencies of the results of `fft` of `n` values taken at the distance `d`."""
     return _frequencies(np.fft.fftfreq(n, d), dtype)
 
 
+@public()
 def rfftfreq(n: int, d: float = 1.0, dtype: Any = None, name: str | None = None) -> Tensor:
     """The frequencies of the results of `rfft`."""
     return _frequencies(np.fft.rfftfreq(n, d), dtype)
 
 
+@public(x="input")
 def fftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
     """The frequency 0 moved into the middle, along axes (all if left out)."""
     places = _shifted_axes(x, axes)
     return roll(x, [x.shape[axis] // 2 for axis in places], places)
 
 
+@public(x="input")
 def ifftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
     """The inverse of `fftshift`."""
     places = _shifted_axes(x, axes)

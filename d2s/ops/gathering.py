@@ -9,6 +9,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import Shape, TensorSpec, broadcast_shapes
 from d2s.errors import DTypeError, IndexOutOfRangeError, NotSupportedError, ShapeError
 from d2s.ops.annotations import Array, Tensor
@@ -136,6 +137,7 @@ take_along_axis_op.vjp(
 put_along_axis_op.vjp(lambda g, out, x, indices, *, axis, shape: bind(take_along_axis_op, g, indices, axis=axis))
 
 
+@public(arr="input", axis="dim")
 def take_along_axis(arr: Tensor, indices: Tensor, axis: int, broadcast: bool = True) -> Tensor:
     """
     Elements picked along `axis`: ``result[i, j] = arr[indices[i, j], j]`` for axis 0 of a matrix.
@@ -169,6 +171,7 @@ def take_along_axis(arr: Tensor, indices: Tensor, axis: int, broadcast: bool = T
     return bind(take_along_axis_op, arr, indices, axis=place)
 
 
+@public()
 def put_along_axis(
     arr: Tensor,
     indices: Tensor,
@@ -228,11 +231,13 @@ def put_along_axis(
     return arr + bind(put_along_axis_op, added, indices, axis=place, shape=tuple(arr.shape))
 
 
+@public(x="input", axis="dim")
 def index_select(x: Tensor, index: Tensor, axis: int = 0, name: str | None = None) -> Tensor:
     """The slices of `x` along `axis` that a vector of ints points at."""
     return bind(take_op, x, index, axis=axis_index(axis, x))
 
 
+@public()
 def gather(x: Tensor, index: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
     """The slices of `x` along `axis` (0 by default) that `index`, of shape (n,) or (n, 1), points at."""
     need_tensors(x, index)
@@ -241,11 +246,13 @@ def gather(x: Tensor, index: Tensor, axis: Any = None, name: str | None = None) 
     return index_select(x, index, 0 if axis is None else size_argument(axis))
 
 
+@public()
 def gather_nd(x: Tensor, index: Tensor, name: str | None = None) -> Tensor:
     """``x[index[..., 0], index[..., 1], ...]``: the last axis of `index` counts the first axes of `x`."""
     return getitem(x, tuple(unbind(index, -1)))
 
 
+@public()
 def scatter(x: Tensor, index: Tensor, updates: Tensor, overwrite: bool = True, name: str | None = None) -> Tensor:
     """
     A copy of `x` with the rows `updates` written at `index`.
@@ -277,6 +284,7 @@ def _columns(index: Tensor) -> list[Tensor]:
     return unbind(index, -1)
 
 
+@public()
 def scatter_nd_add(x: Tensor, index: Tensor, updates: Tensor, name: str | None = None) -> Tensor:
     """`x` with `updates` added at ``index[..., 0], index[..., 1], ...``; repeated places get the sum."""
     need_tensors(x, index, updates)
@@ -286,6 +294,7 @@ def scatter_nd_add(x: Tensor, index: Tensor, updates: Tensor, name: str | None =
     return x + bind(put_op, added, *columns, index=template, shape=tuple(x.shape))
 
 
+@public()
 def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Zeros of `shape` with `updates` added at `index`; see `scatter_nd_add`."""
     need_tensors(index, updates)
@@ -294,6 +303,7 @@ def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: str | None = No
     return bind(put_op, updates, *columns, index=template, shape=shape_argument(shape))
 
 
+@public(x="input", axis="dim")
 def index_add(x: Tensor, index: Tensor, axis: int, value: Tensor, alpha: Any = 1, name: str | None = None) -> Tensor:
     """`x` with the slices of ``alpha * value`` added at `index` along `axis`."""
     place = own_axis(axis, x)

@@ -9,6 +9,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import Shape, TensorSpec
 from d2s.errors import DTypeError, IndexOutOfRangeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
@@ -139,6 +140,7 @@ def _written(x: Tensor, index: Index, value: Any) -> Tensor:
     return bind(setitem_op, x, value, *index.tensors, index=index.template)
 
 
+@public()
 def getitem(x: Tensor, index: Any) -> Tensor:
     """``x[index]``: a basic index gives part of the tensor, an index tensor gathers, a mask selects."""
     if type(index) is int:
@@ -177,6 +179,7 @@ def with_item(x: Tensor, index: Any, value: Any) -> Tensor:
     return _written(x, first, value)
 
 
+@public()
 def strided_slice(x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, name: str | None = None) -> Tensor:
     """``x[starts:ends:strides]`` along each of `axes`; the other axes stay whole."""
     own_axis(0, x)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.arrays import need_tensors
+from d2s.core.public import public
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.gathering import index_select
@@ -20,6 +21,7 @@ _MODES = {"nearest": (3, 4), "linear": (3,), "bilinear": (4,), "bicubic": (4,), 
 _CHANNELS_LAST = ("NWC", "NLC", "NHWC")
 
 
+@public(x="input")
 def interpolate(
     x: Tensor,
     size: Any = None,
@@ -164,6 +166,7 @@ def _cubic(old: int, new: int, positions: Array) -> Array:
     return _spread(old, new, first.astype(np.int64) - 1, weights)
 
 
+@public()
 def upsample(
     x: Tensor,
     size: Any = None,

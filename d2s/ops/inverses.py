@@ -10,6 +10,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import TensorSpec, broadcast_shapes
 from d2s.errors import DTypeError, MatrixError, ShapeError
 from d2s.ops.annotations import Array, Tensor
@@ -118,9 +119,6 @@ def det_op(x: Array) -> Any:
     return np.linalg.det(x)
 
 
-det_op.vjp(lambda g, out, x: unsqueeze(g * out, [-1, -1]) * transposed(inverse(x)))
-
-
 def _infer_slogdet(x: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
     check_matrices("slogdet", x)
     one = TensorSpec(x.shape[:-2], x.dtype)
@@ -134,9 +132,7 @@ def slogdet_op(x: Array) -> tuple[Any, Any]:
     return sign, logarithm
 
 
-slogdet_op.vjp(lambda g, out, x: unsqueeze(g[1], [-1, -1]) * transposed(inverse(x)))
-
-
+@public()
 def inverse(x: Tensor, name: str | None = None) -> Tensor:
     """
     Inverse of square matrices.
@@ -159,9 +155,16 @@ def inverse(x: Tensor, name: str | None = None) -> Tensor:
     return bind(inverse_op, floating(x))
 
 
+slogdet_op.vjp(lambda g, out, x: unsqueeze(g[1], [-1, -1]) * transposed(inverse(x)))
+
+
+det_op.vjp(lambda g, out, x: unsqueeze(g * out, [-1, -1]) * transposed(inverse(x)))
+
+
 inv = inverse
 
 
+@public(x="A", y="B")
 def solve(x: Tensor, y: Tensor, left: bool = True, name: str | None = None) -> Tensor:
     """The z with ``x @ z = y`` (or ``z @ x = y`` if not `left`); `y` may be a vector."""
     x, y = float_operands(x, y)
@@ -172,22 +175,26 @@ def solve(x: Tensor, y: Tensor, left: bool = True, name: str | None = None) -> T
     return bind(solve_op, x, y)
 
 
+@public()
 def cholesky(x: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
     """The lower triangle `l` with ``l @ l.T = x`` (or `upper`: its transpose) of symmetric positive definite `x`."""
     factor = bind(cholesky_op, floating(x))
     return transposed(factor) if upper else factor
 
 
+@public()
 def det(x: Tensor, name: str | None = None) -> Tensor:
     """Determinant.  Its gradient needs matrices that are not singular."""
     return bind(det_op, floating(x))
 
 
+@public()
 def slogdet(x: Tensor, name: str | None = None) -> Tensor:
     """Sign and logarithm of the absolute value of the determinant, along a new first axis of size 2."""
     return stack(bind(slogdet_op, floating(x)))
 
 
+@public()
 def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
     """Square matrices multiplied by themselves, `n` times; negative powers are those of the inverse."""
     need_tensors(x)

@@ -10,6 +10,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import Dim, Size, TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
@@ -143,6 +144,7 @@ def _of_one_dtype(xs: Any, name: str) -> list[Any]:
     return found
 
 
+@public(x="tensors", axis="dim")
 def concat(x: Sequence[Tensor], axis: Any = 0, name: str | None = None) -> Tensor:
     """
     Tensors one after the other along `axis`.
@@ -166,6 +168,7 @@ def concat(x: Sequence[Tensor], axis: Any = 0, name: str | None = None) -> Tenso
     return bind(concat_op, *tensors, axis=axis_index(size_argument(axis), tensors[0]))
 
 
+@public(x="tensors", axis="dim")
 def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
     """Tensors of one shape along a new axis, at place `axis` of the result; different dtypes are promoted.
 
@@ -177,6 +180,7 @@ def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor
     return bind(stack_op, *tensors, axis=axis_index(axis, tensors[0].ndim + 1))
 
 
+@public()
 def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = None) -> list[Tensor]:
     """
     Consecutive parts along `axis`.
@@ -202,7 +206,8 @@ def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = Non
     num_or_sections = known_count(num_or_sections)
     if isinstance(num_or_sections, int):
         if num_or_sections < 1 or total % num_or_sections:
-            raise ShapeError(f"axis {axis} of shape {x.shape} cannot be split into {num_or_sections} equal parts")
+            raise ShapeError(
+                f"split of shape {x.shape} along axis {axis}: {num_or_sections} equal parts are not possible")
         sizes: tuple[Any, ...] = (total // num_or_sections,) * num_or_sections
     else:
         sizes = integers(num_or_sections)
@@ -212,11 +217,13 @@ def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = Non
     return list(bind(split_op, x, sizes=sizes, axis=place))
 
 
+@public(x="input", axis="dim")
 def chunk(x: Tensor, chunks: int, axis: Any = 0, name: str | None = None) -> list[Tensor]:
     """`chunks` equal parts along `axis`; see `split`."""
     return split(x, chunks, axis)
 
 
+@public(axis="dim")
 def unbind(input: Tensor, axis: int = 0) -> list[Tensor]:
     """The slices of a tensor along `axis`, which goes."""
     return list(bind(unbind_op, input, axis=own_axis(axis, input)))

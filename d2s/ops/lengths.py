@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from d2s.core.arrays import need_tensors
+from d2s.core.public import public
 from d2s.ops.annotations import Tensor
 from d2s.ops.casting import cast
 from d2s.ops.creation import arange
 from d2s.ops.shape import unsqueeze
 
 
+@public()
 def sequence_mask(x: Tensor, maxlen: Any = None, dtype: Any = "int64", name: str | None = None) -> Tensor:
     """
     1 in the places below each length, 0 from it on.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import bind
+from d2s.core.public import public
 from d2s.ops.annotations import Tensor
 from d2s.ops.casting import cast
 from d2s.ops.elementwise import ufunc_op
@@ -24,41 +25,49 @@ left_shift_op = ufunc_op(np.left_shift)
 right_shift_op = ufunc_op(np.right_shift)
 
 
+@public(x="input", y="other")
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Where both elements are true (not zero)."""
     return bind(logical_and_op, *operands(x, y))
 
 
+@public(x="input", y="other")
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Where at least one element is true (not zero)."""
     return bind(logical_or_op, *operands(x, y))
 
 
+@public(x="input", y="other")
 def logical_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Where exactly one element is true (not zero)."""
     return bind(logical_xor_op, *operands(x, y))
 
 
+@public(x="input")
 def logical_not(x: Tensor, name: str | None = None) -> Tensor:
     """Where the element is false (zero)."""
     return bind(logical_not_op, tensor_or_number(x, "the input of logical_not"))
 
 
+@public()
 def bitwise_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Bits set in both integers; on bools, logical and."""
     return bind(bitwise_and_op, *operands(x, y))
 
 
+@public(x="input", y="other")
 def bitwise_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Bits set in at least one integer; on bools, logical or."""
     return bind(bitwise_or_op, *operands(x, y))
 
 
+@public()
 def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Bits set in exactly one integer; on bools, logical xor."""
     return bind(bitwise_xor_op, *operands(x, y))
 
 
+@public()
 def bitwise_not(x: Tensor, name: str | None = None) -> Tensor:
     """All bits flipped; on bools, logical not."""
     return bind(bitwise_not_op, tensor_or_number(x, "the input of bitwise_not"))
@@ -67,11 +76,13 @@ def bitwise_not(x: Tensor, name: str | None = None) -> Tensor:
 bitwise_invert = bitwise_not
 
 
+@public()
 def bitwise_left_shift(x: Any, y: Any, is_arithmetic: bool = True, name: str | None = None) -> Tensor:
     """The bits of each integer moved up by `y` places; with or without a sign it is the same."""
     return bind(left_shift_op, *operands(x, y))
 
 
+@public()
 def bitwise_right_shift(x: Any, y: Any, is_arithmetic: bool = True, name: str | None = None) -> Tensor:
     """The bits of each integer moved down by `y` places; if not `is_arithmetic`, the sign moves too."""
     x, y = operands(x, y)

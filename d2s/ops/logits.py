@@ -8,6 +8,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError
 from d2s.ops.annotations import Array, Tensor, add_reduce, maximum_reduce
@@ -58,6 +59,7 @@ def log_softmax_op(x: Array, *, axis: int = -1) -> Any:
 log_softmax_op.vjp(lambda g, out, x, *, axis=-1: g - exp(out) * sum(g, axis, keepdim=True))
 
 
+@public(x="input", axis="dim")
 def softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:
     """
     Exponentials over their sum along `axis`.
@@ -78,6 +80,7 @@ def softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = Non
     return bind(softmax_op, x, axis=axis_index(axis, x))
 
 
+@public()
 def log_softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:
     """``log(softmax(x))``, finite where softmax itself would round to 0; see `softmax`."""
     x = floating(x) if dtype is None else cast(x, dtype)

@@ -6,6 +6,7 @@ from typing import Any
 
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
+from d2s.core.public import public
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.activation import log_sigmoid, relu
 from d2s.ops.annotations import Tensor
@@ -44,6 +45,7 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
     raise ArgumentError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
 
 
+@public(label="target")
 def cross_entropy(
     input: Tensor,
     label: Tensor,
@@ -147,6 +149,7 @@ def _general_cross_entropy(
     return sum(loss) / sum(counts) if reduction == "mean" and counts is not None else reduced(loss, reduction)
 
 
+@public()
 def softmax_with_cross_entropy(
     logits: Tensor,
     label: Tensor,
@@ -167,21 +170,25 @@ def softmax_with_cross_entropy(
     return (loss, softmax(logits, axis)) if return_softmax else loss
 
 
+@public()
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """Squared difference of two tensors that broadcast; its mean by default, "sum" or "none"."""
     return reduced(square(subtract(input, label)), reduction)
 
 
+@public()
 def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """Absolute difference of two tensors that broadcast; its mean by default, "sum" or "none"."""
     return reduced(abs(subtract(input, label)), reduction)
 
 
+@public()
 def square_error_cost(input: Tensor, label: Tensor) -> Tensor:
     """Squared difference, element by element."""
     return square(subtract(input, label))
 
 
+@public()
 def nll_loss(
     input: Tensor,
     label: Tensor,
@@ -218,6 +225,7 @@ def nll_loss(
     return sum(loss) / sum(counts) if reduction == "mean" else reduced(loss, reduction)
 
 
+@public()
 def binary_cross_entropy(
     input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
@@ -227,6 +235,7 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+@public()
 def binary_cross_entropy_with_logits(
     logit: Tensor,
     label: Tensor,
@@ -257,6 +266,7 @@ def binary_cross_entropy_with_logits(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+@public()
 def smooth_l1_loss(
     input: Tensor,
     label: Tensor,
@@ -271,6 +281,7 @@ def smooth_l1_loss(
     return reduced(loss if is_huber else loss / delta, reduction)
 
 
+@public()
 def kl_div(
     input: Tensor, label: Tensor, reduction: str = "mean", log_target: bool = False, name: str | None = None
 ) -> Tensor:
@@ -298,12 +309,14 @@ def kl_div(
     return reduced(loss, reduction)
 
 
+@public()
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-08) -> Tensor:
     """Cosine of the angle between vectors along `axis`; norms below `eps` count as `eps`."""
     norms = maximum(sum(square(x1), axis) * sum(square(x2), axis), eps * eps)
     return sum(x1 * x2, axis) / sqrt(norms)
 
 
+@public()
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, label: Tensor, margin: float = 0, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
@@ -312,6 +325,7 @@ def cosine_embedding_loss(
     return reduced(where(label == 1, 1 - cosine, clip(cosine - margin, min=0.0)), reduction)
 
 
+@public()
 def margin_ranking_loss(
     input: Tensor, other: Tensor, label: Tensor, margin: float = 0.0, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
@@ -320,6 +334,7 @@ def margin_ranking_loss(
     return reduced(relu(label * (other - input) + margin), reduction)
 
 
+@public()
 def label_smooth(
     label: Tensor, prior_dist: Tensor | None = None, epsilon: float = 0.1, name: str | None = None
 ) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
+from d2s.core.public import public
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.activation import log_sigmoid, relu
 from d2s.ops.annotations import Tensor
@@ -22,6 +23,7 @@ from d2s.ops.shape import reshape, unsqueeze
 from d2s.ops.statistics import norm
 
 
+@public(x="x1", y="x2")
 def pairwise_distance(
     x: Tensor, y: Tensor, p: float = 2.0, epsilon: float = 1e-06, keepdim: bool = False, name: str | None = None
 ) -> Tensor:
@@ -29,6 +31,7 @@ def pairwise_distance(
     return norm(subtract(x, y) + epsilon, p, -1, keepdim)
 
 
+@public()
 def triplet_margin_loss(
     input: Tensor,
     positive: Tensor,
@@ -61,6 +64,7 @@ def triplet_margin_loss(
     return triplet_margin_with_distance_loss(input, positive, negative, distance, margin, swap, reduction)
 
 
+@public()
 def triplet_margin_with_distance_loss(
     input: Tensor,
     positive: Tensor,
@@ -87,6 +91,7 @@ def triplet_margin_with_distance_loss(
     return reduced(clip(near - far + margin, min=0.0), reduction)
 
 
+@public()
 def hinge_embedding_loss(
     input: Tensor, label: Tensor, margin: float = 1.0, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
@@ -96,12 +101,14 @@ def hinge_embedding_loss(
     return reduced(near + far, reduction)
 
 
+@public()
 def soft_margin_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """``log(1 + exp(-label * input))`` with labels 1 and -1; safe for scores of any finite size."""
     need_tensors(input, label)
     return reduced(-log_sigmoid(cast(label, input.dtype) * input), reduction)
 
 
+@public()
 def multi_margin_loss(
     input: Tensor,
     label: Tensor,
@@ -150,6 +157,7 @@ def multi_margin_loss(
     return reduced(mean(pow(excess, p), 1) - own, reduction)
 
 
+@public()
 def multi_label_soft_margin_loss(
     input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
 ) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.arrays import need_tensors
+from d2s.core.public import public
 from d2s.core.spec import broadcast_sizes
 from d2s.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
 from d2s.ops.annotations import Axis, Tensor
@@ -30,6 +31,7 @@ from d2s.ops.shape import flatten, reshape, transpose, unsqueeze
 from d2s.ops.statistics import norm
 
 
+@public()
 def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
     """The last two axes exchanged."""
     need_tensors(x)
@@ -39,6 +41,7 @@ def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
     return found
 
 
+@public()
 def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Sums of products along the last axes; a number multiplies."""
     need_tensors(x, y)
@@ -51,12 +54,14 @@ def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     return reshape(rows, [*x.shape[:-1], *y.shape[:-1]])
 
 
+@public()
 def vecdot(x: Tensor, y: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     """Sum of products along an axis."""
     need_tensors(x, y)
     return sum(multiply(x.conj(), y), axis)
 
 
+@public()
 def kron(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Kronecker product: `y` multiplied by every element of `x`, in its place."""
     need_tensors(x, y)
@@ -67,6 +72,7 @@ def kron(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     return reshape(multiply(left, right), [one * other for one, other in zip(rows, parts, strict=True)])
 
 
+@public()
 def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> Tensor:
     """
     Sums of products along several axes of both tensors.
@@ -106,6 +112,7 @@ def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> T
     return reshape(matmul(left, right), [*(x.shape[a] for a in rest_x), *(y.shape[a] for a in rest_y)])
 
 
+@public(axis="dim")
 def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tensor:
     """Vector product along an axis of size 3; by default the first such axis."""
     need_tensors(x, y)
@@ -120,6 +127,7 @@ def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tenso
     return stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]], len(whole))
 
 
+@public()
 def baddbmm(
     input: Tensor, x: Tensor, y: Tensor, beta: float = 1.0, alpha: float = 1.0, name: str | None = None
 ) -> Tensor:
@@ -127,11 +135,13 @@ def baddbmm(
     return add(multiply(input, beta), multiply(matmul(x, y), alpha))
 
 
+@public()
 def multi_dot(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """Product of several matrices, from left to right; the first and the last may be vectors."""
     return reduce(matmul, x)
 
 
+@public(p="ord", axis="dim")
 def vector_norm(
     x: Tensor, p: float = 2.0, axis: Axis = None, keepdim: bool = False, name: str | None = None, *, dtype: Any = None
 ) -> Tensor:
@@ -150,6 +160,7 @@ def vector_norm(
     return norm(x, p, axis[0] if isinstance(axis, list | tuple) else axis, keepdim)
 
 
+@public()
 def matrix_norm(
     x: Tensor, p: Any = "fro", axis: Sequence[int] = (-2, -1), keepdim: bool = False, name: str | None = None
 ) -> Tensor:
@@ -159,16 +170,19 @@ def matrix_norm(
     return norm(x, p, list(axis), keepdim)
 
 
+@public()
 def eigvalsh(x: Tensor, UPLO: str = "L", name: str | None = None) -> Tensor:
     """Eigenvalues of symmetric matrices, in rising order."""
     return eigh(x, UPLO)[0]
 
 
+@public()
 def svdvals(x: Tensor, name: str | None = None) -> Tensor:
     """Singular values, in falling order."""
     return svd(x)[1]
 
 
+@public()
 def pinv(x: Tensor, rcond: Any = 1e-15, hermitian: bool = False, name: str | None = None) -> Tensor:
     """Pseudo-inverse of matrices; singular values below `rcond` times the largest count as 0."""
     x = floating(x)
@@ -183,6 +197,7 @@ def pinv(x: Tensor, rcond: Any = 1e-15, hermitian: bool = False, name: str | Non
     return matmul(transposed(vh) * unsqueeze(inverse, -2), transposed(u))
 
 
+@public()
 def matrix_rank(
     x: Tensor, tol: Any = None, hermitian: bool = False, atol: Any = None, rtol: Any = None, name: str | None = None
 ) -> Tensor:
@@ -197,6 +212,7 @@ def matrix_rank(
     return sum(cast(greater_than(size, tol), "int64"), -1)
 
 
+@public()
 def cond(x: Tensor, p: Any = None, name: str | None = None) -> Tensor:
     """Condition number of matrices: the norm times that of the inverse; 2-norm by default."""
     if p in (None, 2, -2):
@@ -206,6 +222,7 @@ def cond(x: Tensor, p: Any = None, name: str | None = None) -> Tensor:
     return multiply(norm(x, p, [-2, -1]), norm(x.inverse(), p, [-2, -1]))
 
 
+@public()
 def triangular_solve(
     x: Tensor,
     y: Tensor,
@@ -221,11 +238,13 @@ def triangular_solve(
     return solve(transposed(part) if transpose else part, y)
 
 
+@public()
 def cholesky_solve(x: Tensor, y: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
     """Solve ``a @ result = x``, where `y` is the Cholesky factor of `a`."""
     return triangular_solve(y, triangular_solve(y, x, upper, upper), upper, not upper)
 
 
+@public()
 def cdist(
     x: Tensor,
     y: Tensor,
@@ -238,6 +257,7 @@ def cdist(
     return norm(unsqueeze(x, -2) - unsqueeze(y, -3), p, -1)
 
 
+@public()
 def cov(
     x: Tensor,
     rowvar: bool = True,
@@ -258,6 +278,7 @@ def cov(
     return reshape(found, []) if x.ndim < 2 else found
 
 
+@public()
 def corrcoef(x: Tensor, rowvar: bool = True, name: str | None = None) -> Tensor:
     """Correlation of the rows (with ``rowvar=False`` of the columns), between -1 and 1."""
     need_tensors(x)
@@ -268,6 +289,7 @@ def corrcoef(x: Tensor, rowvar: bool = True, name: str | None = None) -> Tensor:
     return (found / unsqueeze(spread, 0) / unsqueeze(spread, 1)).clip(-1, 1)
 
 
+@public()
 def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: str | None = None) -> Tensor:
     """Powers of the elements of a vector, a row for each; falling unless `increasing`."""
     need_tensors(x)
@@ -280,11 +302,13 @@ def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: str 
     return stack([x**power for power in powers], 1) if count else reshape(x, [-1, 1])[:, :0]
 
 
+@public()
 def trapezoid(y: Tensor, x: Any = None, dx: Any = None, axis: int = -1, name: str | None = None) -> Tensor:
     """Area below `y` along an axis, by trapezoids; `x` are the places, or `dx` the distance between them."""
     return sum(_trapezoids(y, x, dx, axis), axis)
 
 
+@public()
 def cumulative_trapezoid(
     y: Tensor, x: Any = None, dx: Any = None, axis: int = -1, name: str | None = None
 ) -> Tensor:

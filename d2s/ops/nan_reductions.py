@@ -9,6 +9,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import TensorSpec, as_dtype
 from d2s.errors import DTypeError
 from d2s.ops.annotations import Array, Axis, Tensor
@@ -27,18 +28,21 @@ def _present(x: Tensor) -> Tensor:
     return logical_not(isnan(x))
 
 
+@public()
 def nansum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Sum over axes, with NaN as 0."""
     need_tensors(x)
     return sum(where(isnan(x), 0.0, x) if x.dtype.kind in "fc" else x, axis, dtype, keepdim)
 
 
+@public()
 def nanmean(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Mean over axes of the elements that are not NaN; NaN where there are none."""
     x = floating(x)
     return nansum(x, axis, None, keepdim) / sum(cast(_present(x), x.dtype), axis, None, keepdim)
 
 
+@public()
 def count_nonzero(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Number of elements over axes that are not 0, int64."""
     return sum(cast(not_equal(x, 0), "int64"), axis, None, keepdim)
@@ -70,11 +74,13 @@ def _running(x: Tensor, axis: int | None, dtype: Any, smallest: bool) -> tuple[T
     return take_along_axis(x, indices, place), cast(indices, as_dtype(dtype))
 
 
+@public()
 def cummax(x: Tensor, axis: int | None = None, dtype: Any = "int64", name: str | None = None) -> tuple[Tensor, Tensor]:
     """The largest element up to each place along an axis (by default of all elements), and where it is."""
     return _running(x, axis, dtype, False)
 
 
+@public()
 def cummin(x: Tensor, axis: int | None = None, dtype: Any = "int64", name: str | None = None) -> tuple[Tensor, Tensor]:
     """The smallest element up to each place along an axis (by default of all elements), and where it is."""
     return _running(x, axis, dtype, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from d2s.core.interpreter import bind
+from d2s.core.public import public
 from d2s.errors import ArgumentError
 from d2s.ops.annotations import Tensor
 from d2s.ops.axes import axis_index
@@ -22,6 +23,7 @@ from d2s.ops.sorting import argmax
 _SATURATION = -1.6732632423543772 * 1.0507009873554805
 
 
+@public()
 def rrelu(
     x: Tensor, lower: float = 1.0 / 8.0, upper: float = 1.0 / 3.0, training: bool = True, name: str | None = None
 ) -> Tensor:
@@ -41,6 +43,7 @@ def rrelu(
     return where(x >= 0, x, x * slope)
 
 
+@public()
 def gumbel_softmax(
     x: Tensor, temperature: float = 1.0, hard: bool = False, axis: int = -1, name: str | None = None
 ) -> Tensor:
@@ -72,6 +75,7 @@ def gumbel_softmax(
     return chosen - soft.detach() + soft
 
 
+@public()
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
     """Elements set to the lower limit of SELU at random, then scaled so that mean 0 and variance 1 stay.
 
@@ -91,6 +95,7 @@ def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | 
     return (x * kept + _SATURATION * (1 - kept)) * factor - factor * p * _SATURATION
 
 
+@public()
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Whole channels of (B, C, L) or (C, L) set to 0 at random; see `dropout`.  `inplace` is ignored."""
     return dropout(input, p, list(range(input.ndim - 1)), training)

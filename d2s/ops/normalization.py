@@ -10,6 +10,7 @@ import numpy as np
 from d2s.core.arrays import ndim_of, need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, add_reduce
@@ -142,6 +143,7 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     return x if bias is None else x + bias
 
 
+@public(x="input")
 def layer_norm(
     x: Tensor,
     normalized_shape: Any,
@@ -180,6 +182,7 @@ def layer_norm(
     return _affine(standardize(x, list(range(x.ndim - len(sizes), x.ndim)), epsilon), *parts)
 
 
+@public()
 def rms_norm(
     input: Tensor,
     normalized_shape: Any,
@@ -200,6 +203,7 @@ def _channel_shape(ndim: int, channel: int) -> list[int]:
     return [-1 if axis == channel else 1 for axis in range(ndim)]
 
 
+@public()
 def batch_norm(
     x: Tensor,
     running_mean: Tensor,
@@ -251,6 +255,7 @@ def batch_norm(
     return _affine(result, *parts)
 
 
+@public()
 def instance_norm(
     x: Tensor,
     running_mean: Tensor | None = None,
@@ -280,6 +285,7 @@ def instance_norm(
     return _affine(standardize(x, [axis for axis in range(1, x.ndim) if axis != channel], eps), *parts)
 
 
+@public(x="input")
 def group_norm(
     x: Tensor,
     num_groups: int,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from d2s.core.public import public
 from d2s.ops.annotations import Tensor
 from d2s.ops.arithmetic import divide, mod, multiply, subtract
 from d2s.ops.comparison import equal, greater_equal, greater_than, less_equal, less_than, not_equal
@@ -19,11 +20,13 @@ cat = concatenate = concat
 swapdims, take_along_dim = swapaxes, take_along_axis
 
 
+@public(x="input", y="other")
 def sub(x: Any, y: Any, name: str | None = None, *, alpha: Any = 1) -> Tensor:
     """``x - alpha * y``; see `subtract`."""
     return subtract(x, y) if alpha == 1 else subtract(x, multiply(y, alpha))
 
 
+@public()
 def permute(input: Tensor, dims: Any) -> Tensor:
     """The axes in another order; see `transpose`."""
     return transpose(input, dims)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import bind
+from d2s.core.public import public
 from d2s.errors import DTypeError
 from d2s.ops.activation import tanh
 from d2s.ops.annotations import Tensor
@@ -25,24 +26,28 @@ lcm_op = ufunc_op(np.lcm)
 signbit_op = ufunc_op(np.signbit)
 
 
+@public()
 def fmax(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The larger of two elements; of NaN and a number the number.  Of equal ones the first gets the gradient."""
     x, y = equal_operands(x, y)
     return where(logical_or(x >= y, isnan(y)), x, y) if x.dtype.kind == "f" else maximum(x, y)
 
 
+@public()
 def fmin(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The smaller of two elements; of NaN and a number the number.  Of equal ones the first gets the gradient."""
     x, y = equal_operands(x, y)
     return where(logical_or(x <= y, isnan(y)), x, y) if x.dtype.kind == "f" else minimum(x, y)
 
 
+@public()
 def hypot(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Length of the hypotenuse: the root of ``x * x + y * y``."""
     x, y = float_operands(x, y)
     return sqrt(add(square(x), square(y)))
 
 
+@public()
 def logaddexp(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Logarithm of ``exp(x) + exp(y)``, without overflow."""
     x, y = float_operands(x, y)
@@ -52,6 +57,7 @@ def logaddexp(x: Any, y: Any, name: str | None = None) -> Tensor:
     return add(larger, log1p(exp(apart)))
 
 
+@public()
 def heaviside(x: Any, y: Any, name: str | None = None) -> Tensor:
     """0 where `x` is negative, 1 where it is positive, `y` where it is 0, NaN where it is NaN."""
     x, y = operands(x, y)
@@ -59,12 +65,14 @@ def heaviside(x: Any, y: Any, name: str | None = None) -> Tensor:
     return where(isnan(x), x, step) if x.dtype.kind == "f" else step
 
 
+@public()
 def copysign(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The magnitude of `x` with the sign of `y`; -0.0 is negative."""
     x, y = float_operands(x, y)
     return multiply(abs(x), where(bind(signbit_op, y), -1.0, 1.0).astype(x.dtype))
 
 
+@public()
 def signbit(x: Any, name: str | None = None) -> Tensor:
     """True where the sign is minus, also of -0.0."""
     return bind(signbit_op, tensor_or_number(x))
@@ -77,52 +85,62 @@ def _whole(op: Any, x: Any, y: Any) -> Tensor:
     return bind(op, x, y)
 
 
+@public(x="input", y="other")
 def gcd(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Greatest common divisor of integers, not negative."""
     return _whole(gcd_op, x, y)
 
 
+@public(x="input", y="other")
 def lcm(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Least common multiple of integers, not negative."""
     return _whole(lcm_op, x, y)
 
 
+@public()
 def ldexp(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x * 2 ** y``."""
     x, y = tensor_or_number(x), tensor_or_number(y)
     return multiply(floating(x), 2.0 ** floating(y))
 
 
+@public()
 def deg2rad(x: Any, name: str | None = None) -> Tensor:
     """Degrees as radians."""
     return multiply(floating(x), math.pi / 180)
 
 
+@public()
 def rad2deg(x: Any, name: str | None = None) -> Tensor:
     """Radians as degrees."""
     return multiply(floating(x), 180 / math.pi)
 
 
+@public()
 def stanh(x: Any, scale_a: float = 0.67, scale_b: float = 1.7159, name: str | None = None) -> Tensor:
     """``scale_b * tanh(scale_a * x)``."""
     return multiply(tanh(multiply(x, scale_a)), scale_b)
 
 
+@public()
 def sgn(x: Any, name: str | None = None) -> Tensor:
     """-1, 0 or 1; of a complex number, the number of size 1 in its direction, or 0."""
     return sign(x)
 
 
+@public()
 def isposinf(x: Any, name: str | None = None) -> Tensor:
     """True where the element is infinite and positive."""
     return equal(x, math.inf)
 
 
+@public()
 def isneginf(x: Any, name: str | None = None) -> Tensor:
     """True where the element is infinite and negative."""
     return equal(x, -math.inf)
 
 
+@public()
 def isreal(x: Any, name: str | None = None) -> Tensor:
     """True where there is no imaginary part."""
     x = tensor_or_number(x)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.arrays import need_tensors
+from d2s.core.public import public
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import need_axes
@@ -34,6 +35,7 @@ def _border(paddings: Any) -> list[int]:
     return [rows, rows, columns, columns]
 
 
+@public()
 def unfold(
     x: Tensor, kernel_sizes: Any, strides: Any = 1, paddings: Any = 0, dilations: Any = 1, name: str | None = None
 ) -> Tensor:
@@ -58,6 +60,7 @@ def unfold(
     return reshape(seen, [seen.shape[0], seen.shape[1], -1])
 
 
+@public(x="input", output_sizes="output_size", kernel_sizes="kernel_size")
 def fold(
     x: Tensor,
     output_sizes: Any,

@@ -11,6 +11,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import Dim, TensorSpec, as_dtype
 from d2s.errors import ArgumentError, DTypeError, IndexOutOfRangeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
@@ -29,17 +30,20 @@ from d2s.ops.shape import broadcast_to, reshape, unsqueeze
 from d2s.ops.sorting import sort
 
 
+@public()
 def argwhere(input: Tensor) -> Tensor:
     """Places of the elements that are not 0, a row for each."""
     found: Tensor = nonzero(input)
     return found
 
 
+@public()
 def msort(input: Tensor) -> Tensor:
     """Elements in order along the first axis."""
     return sort(input, 0)
 
 
+@public()
 def take(x: Tensor, index: Tensor, mode: str = "raise", name: str | None = None) -> Tensor:
     """
     Elements by their number in all of `x`, in the shape of `index`.
@@ -63,18 +67,21 @@ def take(x: Tensor, index: Tensor, mode: str = "raise", name: str | None = None)
     return reshape(getitem(flat, reshape(index, [-1])), index.shape)
 
 
+@public()
 def index_sample(x: Tensor, index: Tensor) -> Tensor:
     """For each row of a matrix the elements in the places that the same row of `index` names."""
     need_tensors(x, index)
     return take_along_axis(x, index, 1, False)
 
 
+@public()
 def index_fill(x: Tensor, index: Tensor, axis: int, value: Any, name: str | None = None) -> Tensor:
     """`x` with `value` in all slices along `axis` that `index` names."""
     place = axis_index(axis, x)
     return with_item(x, (*[slice(None)] * place, index), cast(tensor_or_number(value), x.dtype))
 
 
+@public(x="input")
 def index_put(
     x: Tensor, indices: Sequence[Tensor], value: Any, accumulate: bool = False, name: str | None = None
 ) -> Tensor:
@@ -90,6 +97,7 @@ def index_put(
     return x + bind(put_op, part, *step.tensors, index=step.template, shape=tuple(x.shape))
 
 
+@public()
 def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = None) -> Tensor:
     """`x` with the elements of `value`, in their order, where `mask` is true."""
     need_tensors(x, mask, value)
@@ -100,6 +108,7 @@ def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = No
     return where(mask, reshape(picked, x.shape), x)
 
 
+@public()
 def slice_(input: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
     """The part of a tensor between places along axes; places past the end mean the end."""
     own_axis(0, input)
@@ -109,6 +118,7 @@ def slice_(input: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
     return getitem(input, tuple(cuts))
 
 
+@public(x="elements", test_x="test_elements")
 def isin(x: Any, test_x: Any, assume_unique: bool = False, invert: bool = False, name: str | None = None) -> Tensor:
     """True where an element is among those of `test_x` (with `invert`: where it is not)."""
     x, test_x = operands(x, test_x)
@@ -118,6 +128,7 @@ def isin(x: Any, test_x: Any, assume_unique: bool = False, invert: bool = False,
     return logical_not(found) if invert else found
 
 
+@public()
 def multiplex(inputs: Sequence[Tensor], index: Tensor, name: str | None = None) -> Tensor:
     """Row by row, that row of the tensor which `index`, of shape ``[rows, 1]``, names."""
     rows = stack(inputs, 0)
@@ -148,6 +159,7 @@ def unique_consecutive_op(x: Array, *, axis: int | None) -> tuple[Array, Array, 
     return found if axis is None else np.moveaxis(found, 0, axis), np.cumsum(begins) - 1, lengths
 
 
+@public(x="input")
 def unique_consecutive(
     x: Tensor,
     return_inverse: bool = False,
@@ -173,12 +185,14 @@ def unique_consecutive(
     return result[0] if len(result) == 1 else tuple(result)
 
 
+@public()
 def select_scatter(x: Tensor, values: Tensor, axis: int, index: int, name: str | None = None) -> Tensor:
     """`x` with `values` in the slice number `index` along `axis`."""
     place = axis_index(axis, x)
     return with_item(x, (*[slice(None)] * place, index), values)
 
 
+@public()
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """`length` slices along an axis from `start` on."""
     place = own_axis(dim, input)
@@ -189,6 +203,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     return getitem(input, (*[slice(None)] * place, slice(begin, begin + length)))
 
 
+@public()
 def histogram(
     input: Tensor,
     bins: int = 100,

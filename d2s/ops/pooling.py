@@ -9,6 +9,7 @@ import numpy as np
 
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
+from d2s.core.public import public
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import need_axes
@@ -42,6 +43,7 @@ def _missing(size: int, kernel: int, stride: int, inside: int) -> int:
     return max(0, steps * stride + kernel - size)
 
 
+@public()
 def max_pool2d(
     x: Tensor,
     kernel_size: Any,
@@ -90,6 +92,7 @@ def max_pool2d(
     return transpose(result, (0, 2, 3, 1)) if data_format == "NHWC" else result
 
 
+@public()
 def avg_pool2d(
     x: Tensor,
     kernel_size: Any,
@@ -149,6 +152,7 @@ def _flat_padding(padding: Any) -> Any:
     return 0, 0, int(ends[0]), int(ends[-1])
 
 
+@public()
 def max_pool1d(
     x: Tensor,
     kernel_size: Any,
@@ -164,6 +168,7 @@ def max_pool1d(
     return tuple(squeeze(one, 2) for one in result) if return_mask else squeeze(result, 2)
 
 
+@public()
 def avg_pool1d(
     x: Tensor,
     kernel_size: Any,
@@ -194,6 +199,7 @@ def _averaging(size: Any, count: Any, dtype: Any) -> Array:
     return matrix
 
 
+@public(x="input")
 def adaptive_avg_pool2d(x: Tensor, output_size: Any, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """Means over ranges that divide the last two axes into `output_size` parts (None: keep that size)."""
     need_axes("adaptive_avg_pool2d", x, IMAGE)
@@ -207,12 +213,14 @@ def adaptive_avg_pool2d(x: Tensor, output_size: Any, data_format: str = "NCHW", 
     return transpose(x, (0, 2, 3, 1)) if data_format == "NHWC" else x
 
 
+@public(x="input")
 def adaptive_avg_pool1d(x: Tensor, output_size: int, name: str | None = None) -> Tensor:
     """Means over ranges that divide the last axis of (B, C, L) into `output_size` parts."""
     need_axes("adaptive_avg_pool1d", x, LINE)
     return matmul(x, _averaging(x.shape[2], output_size, x.dtype).T)
 
 
+@public(x="input", return_mask="return_indices")
 def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
     """
     Largest elements of ranges that divide the last two axes into `output_size` parts.
@@ -237,6 +245,7 @@ def _place_of_the_largest(x: Tensor, top: int, bottom: int, left: int, right: in
     return (place // (right - left) + top) * width + place % (right - left) + left
 
 
+@public(x="input", return_mask="return_indices")
 def adaptive_max_pool1d(x: Tensor, output_size: int, return_mask: bool = False, name: str | None = None) -> Any:
     """Largest elements of ranges that divide the last axis of (B, C, L); see `adaptive_max_pool2d`."""
     need_axes("adaptive_max_pool1d", x, LINE)

@@ -9,6 +9,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import Size, TensorSpec, broadcast_shapes
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Tensor
@@ -111,6 +112,7 @@ matmul_op.vjp(
 )
 
 
+@public(x="input", y="other")
 def matmul(x: Any, y: Any, transpose_x: bool = False, transpose_y: bool = False, name: str | None = None) -> Tensor:
     """
     Matrix product over the last two axes.
@@ -144,11 +146,13 @@ def _checked(name: str, x: Tensor, y: Tensor, axes: tuple[int, int]) -> None:
         raise ShapeError(f"{name} needs tensors of {axes[0]} and {axes[1]} axes, got shapes {x.shape} and {y.shape}")
 
 
+@public()
 def mm(input: Tensor, mat2: Tensor, name: str | None = None) -> Tensor:
     """Matrix product; see `matmul`."""
     return matmul(input, mat2)
 
 
+@public(x="input")
 def bmm(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Products of two batches of matrices: (B, n, k) and (B, k, m) to (B, n, m)."""
     need_tensors(x, y)
@@ -158,6 +162,7 @@ def bmm(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     return matmul(x, y)
 
 
+@public()
 def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
     """Product of a matrix and a vector."""
     need_tensors(x, vec)
@@ -165,6 +170,7 @@ def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
     return matmul(x, vec)
 
 
+@public(x="input")
 def dot(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Inner product of vectors, or of the rows of two matrices."""
     need_tensors(x, y)
@@ -173,11 +179,13 @@ def dot(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     return matmul(x, y) if x.ndim == 1 else sum_of_own_dtype(x * y)
 
 
+@public(x="input", y="vec2")
 def outer(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Product of each element of `x` with each of `y`: shape (elements of x, elements of y)."""
     return reshape(x, [-1, 1]) * reshape(y, [1, -1])
 
 
+@public()
 def addmm(
     input: Tensor, x: Tensor, y: Tensor, beta: float = 1.0, alpha: float = 1.0, name: str | None = None
 ) -> Tensor:
@@ -186,6 +194,7 @@ def addmm(
     return input * beta + matmul(x, y) * alpha
 
 
+@public()
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
     """``x @ weight + bias`` with a weight of shape (in, out)."""
     product = matmul(x, weight)

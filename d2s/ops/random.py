@@ -8,6 +8,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public, sizes_one_by_one
 from d2s.core.spec import DType, Shape, Size, TensorSpec, as_dtype, default_dtype, is_floating
 from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
@@ -23,6 +24,7 @@ def generator() -> np.random.Generator:
     return _generator
 
 
+@public()
 def seed(seed: int) -> np.random.Generator:
     """
     Start the generator anew: the same seed gives the same numbers, in either mode.
@@ -41,11 +43,13 @@ def seed(seed: int) -> np.random.Generator:
     return _generator
 
 
+@public()
 def get_rng_state(device: Any = None) -> list[Any]:
     """Where the generator is, for `set_rng_state`; one entry, as there is one device."""
     return [_bits.state]
 
 
+@public()
 def set_rng_state(state_list: list[Any], device: Any = None) -> None:
     """Put the generator back to where it was: it draws the same numbers again."""
     (_bits.state,) = state_list
@@ -115,7 +119,12 @@ def _infer_multinomial(x: TensorSpec, *, num_samples: Size, replacement: bool) -
 @define_op("multinomial", kinds="", infer=_infer_multinomial, random=True)
 def multinomial_op(x: Array, *, num_samples: int, replacement: bool) -> Array:
     """Classes drawn with the given weights."""
-    weights = x.astype(np.float64) / x.sum(-1, keepdims=True, dtype=np.float64)
+    total = x.sum(-1, keepdims=True, dtype=np.float64)
+    if not ((x >= 0).all() and (total > 0).all() and np.isfinite(total).all()):
+        raise ArgumentError(
+            f"multinomial of weights of shape {list(x.shape)}: they must be finite and not negative, and some of them "
+            "positive in each row")
+    weights = x.astype(np.float64) / total
     rows = [
         generator().choice(x.shape[-1], num_samples, replace=replacement, p=row)
         for row in weights.reshape(-1, x.shape[-1])
@@ -142,6 +151,7 @@ def _float_dtype(dtype: Any) -> DType:
     return found
 
 
+@public()
 def uniform(
     shape: Any, dtype: Any = None, min: float = 0.0, max: float = 1.0, seed: int = 0, name: str | None = None
 ) -> Tensor:
@@ -149,16 +159,21 @@ def uniform(
     return bind(uniform_op, shape=shape_argument(shape), dtype=_float_dtype(dtype), min=float(min), max=float(max))
 
 
+@sizes_one_by_one(0)
+@public()
 def rand(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """Numbers spread evenly over ``[0, 1)``."""
     return uniform(shape, dtype)
 
 
+@public()
 def gaussian(shape: Any, mean: float = 0.0, std: float = 1.0, dtype: Any = None, name: str | None = None) -> Tensor:
     """Normally distributed numbers."""
     return bind(gaussian_op, shape=shape_argument(shape), dtype=_float_dtype(dtype), mean=float(mean), std=float(std))
 
 
+@sizes_one_by_one(0)
+@public()
 def randn(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """Normally distributed numbers, of mean 0 and standard deviation 1."""
     return gaussian(shape, 0.0, 1.0, dtype)
@@ -167,6 +182,7 @@ def randn(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 standard_normal = randn
 
 
+@public()
 def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None = None) -> Tensor:
     """
     Normally distributed numbers.
@@ -188,6 +204,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
     return randn(spread.shape, spread.dtype) * spread + mean
 
 
+@public()
 def randint(low: Any = 0, high: Any = None, shape: Any = (1,), dtype: Any = None, name: str | None = None) -> Tensor:
     """
     Whole numbers spread evenly over ``[low, high)``; over ``[0, low)`` with one argument.
@@ -215,22 +232,26 @@ def randint(low: Any = 0, high: Any = None, shape: Any = (1,), dtype: Any = None
     return bind(randint_op, shape=shape_argument(shape), dtype=wanted, low=int(first), high=int(end))
 
 
+@public()
 def randperm(n: Any, dtype: Any = "int64", name: str | None = None) -> Tensor:
     """The numbers 0 … n - 1 in random order."""
     return bind(randperm_op, n=size_argument(n), dtype=as_dtype(dtype))
 
 
+@public()
 def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Tensor:
     """1 with the probability that `x` holds (or with `p`), else 0, element by element."""
     x = floating(x)
     return bind(bernoulli_op, x if p is None else x * 0 + p)
 
 
+@public()
 def multinomial(x: Tensor, num_samples: Any = 1, replacement: bool = False, name: str | None = None) -> Tensor:
     """`num_samples` classes drawn by the weights `x`, of shape (n,) or (rows, n); not twice without `replacement`."""
     return bind(multinomial_op, x, num_samples=size_argument(num_samples), replacement=bool(replacement))
 
 
+@public()
 def randint_like(
     x: Tensor, low: int = 0, high: int | None = None, dtype: Any = None, name: str | None = None
 ) -> Tensor:
@@ -238,41 +259,49 @@ def randint_like(
     return randint(low, high, x.shape, "int64").cast(x.dtype if dtype is None else dtype)
 
 
+@public()
 def rand_like(input: Tensor, name: str | None = None, *, dtype: Any = None) -> Tensor:
     """Numbers spread evenly over [0, 1), in the shape (and dtype) of `input`."""
     return rand(input.shape, input.dtype if dtype is None else dtype)
 
 
+@public()
 def randn_like(x: Tensor, dtype: Any = None, name: str | None = None) -> Tensor:
     """Normally distributed numbers, in the shape (and dtype) of `x`."""
     return randn(x.shape, x.dtype if dtype is None else dtype)
 
 
+@public()
 def uniform_like(x: Tensor, min: float = 0.0, max: float = 1.0, seed: int = 0, name: str | None = None) -> Tensor:
     """Numbers spread evenly over [min, max), in the shape and dtype of `x`."""
     return uniform(x.shape, x.dtype, min, max, seed)
 
 
+@public()
 def normal_like(x: Tensor, mean: float = 0.0, std: float = 1.0, name: str | None = None) -> Tensor:
     """Normally distributed numbers, in the shape and dtype of `x`."""
     return gaussian(x.shape, mean, std, dtype=x.dtype)
 
 
+@public()
 def bernoulli_like(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
     """1 with probability `p`, else 0, in the shape and dtype of `x`."""
     return (rand(x.shape, "float64") < p).cast(x.dtype)
 
 
+@public()
 def exponential_like(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor:
     """Numbers with the density ``lam * exp(-lam * x)``, in the shape and dtype of `x`."""
     return (-(1 - rand(x.shape, x.dtype)).log() / lam).cast(x.dtype)
 
 
+@public()
 def poisson(x: Tensor, name: str | None = None) -> Tensor:
     """Counts of events that come at the rates `x`, in its shape and dtype."""
     return bind(poisson_op, x)
 
 
+@public()
 def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | None = None) -> Tensor:
     """Numbers whose logarithms are distributed as by `normal`."""
     return normal(mean, std, shape).exp()

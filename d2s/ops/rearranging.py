@@ -10,6 +10,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import TensorBase, bind
 from d2s.core.op import define_op
+from d2s.core.public import public, sizes_one_by_one
 from d2s.core.spec import Dim, Size, TensorSpec
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.annotations import Array, Tensor
@@ -77,12 +78,14 @@ pad_op.vjp(
 )
 
 
+@public()
 def flip(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """The elements along each of the axes in reverse order."""
     axes = axis_indices(axis, x)
     return bind(flip_op, x, axis=tuple(range(x.ndim)) if axes is None else axes)
 
 
+@public(x="input")
 def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """Elements moved by `shifts` along `axis` (or in the flattened tensor); what leaves comes in at the other end."""
     steps = integers(shifts, "shifts")
@@ -95,6 +98,7 @@ def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> T
     return bind(roll_op, x, shifts=steps, axis=axes)
 
 
+@public()
 def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None = None) -> Tensor:
     """`x` turned `k` times by a quarter, from the first of the two axes to the second."""
     first, second = (axis_index(axis, x) for axis in axes)
@@ -108,6 +112,8 @@ def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None 
     return flip(x, second).transpose(order) if turns == 1 else flip(x.transpose(order), second)
 
 
+@sizes_one_by_one(1)
+@public(x="input", repeat_times="dims")
 def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
     """`x` repeated as a whole, `repeat_times` along each axis; missing counts are 1, surplus ones are new axes."""
     need_tensors(x)
@@ -122,6 +128,7 @@ def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
     return reshape(repeated, [count * size for count, size in zip(times, sizes, strict=True)])
 
 
+@public(x="input", axis="dim")
 def repeat_interleave(
     x: Tensor, repeats: Any, axis: int | None = None, name: str | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -142,6 +149,7 @@ def repeat_interleave(
     return reshape(repeated, [*sizes[:place], sizes[place] * count, *sizes[place + 1 :]])
 
 
+@public()
 def meshgrid(*args: Any, indexing: str = "ij", name: str | None = None) -> list[Tensor]:
     """Vectors broadcast against each other, the k-th along axis k: one tensor per vector.
 
@@ -164,6 +172,7 @@ def meshgrid(*args: Any, indexing: str = "ij", name: str | None = None) -> list[
     ]
 
 
+@public(x="input", axis="dim")
 def diff(
     x: Tensor,
     n: int = 1,
@@ -184,6 +193,7 @@ def diff(
 _BORDER_INDEX = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
+@public(x="input")
 def pad(
     x: Tensor,
     pad: Any,
@@ -255,6 +265,7 @@ def _border_widths(
     return [(0, 0), *pairs, (0, 0)] if is_channels_last else [(0, 0), (0, 0), *pairs]
 
 
+@public()
 def zeropad2d(x: Tensor, padding: Any, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """`x`, (B, C, H, W), with zeros around: `padding` is left, right, top, bottom."""
     need_tensors(x)

@@ -10,6 +10,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import DType, Shape, Size, TensorSpec, as_dtype
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Axis, Tensor, add_reduce, maximum_reduce, minimum_reduce
@@ -267,6 +268,7 @@ def sum_of_own_dtype(x: Tensor) -> Tensor:
     return cast(sum(x, -1), x.dtype) if x.dtype.kind in "iu" else sum(x, -1)
 
 
+@public(x="input", axis="dim")
 def sum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """
     Sum over axes.
@@ -296,6 +298,7 @@ def sum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, 
     return bind(sum_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
+@public(x="input", axis="dim")
 def mean(
     x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None, *, dtype: Any = None
 ) -> Tensor:
@@ -306,30 +309,44 @@ def mean(
     return bind(mean_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
+@public()
 def max(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Largest element over axes; see `sum`.  Equal ones share the gradient evenly.  ShapeError if there are none."""
     return bind(max_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
+@public()
 def min(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Smallest element over axes; see `max`."""
     return bind(min_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
-amax, amin = max, min
+@public(x="input", axis="dim")
+def amax(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """As `max`."""
+    return max(x, axis, keepdim)
 
 
+@public(x="input", axis="dim")
+def amin(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """As `min`."""
+    return min(x, axis, keepdim)
+
+
+@public(x="input", axis="dim")
 def logsumexp(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """``log(sum(exp(x)))`` over axes, safe for elements of any finite size; see `sum`."""
     x = floating(x)
     return bind(logsumexp_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
+@public(x="input", axis="dim")
 def any(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """True where at least one element over the axes is true (not zero)."""
     return bind(any_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
+@public(x="input", axis="dim")
 def all(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """True where every element over the axes is true (not zero)."""
     return bind(all_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))

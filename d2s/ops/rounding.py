@@ -8,6 +8,7 @@ import numpy as np
 
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.creation import zeros_like
 from d2s.ops.elementwise import ufunc_op
@@ -30,9 +31,9 @@ for _op in (sign_op, floor_op, ceil_op, trunc_op, round_op):
     _op.vjp(lambda g, out, x, decimals=0: zeros_like(g))
 
 abs_op = ufunc_op(np.absolute, "abs", saves=("x",))
-abs_op.vjp(lambda g, out, x: g * sign(x))
 
 
+@public(x="input")
 def sign(x: Tensor, name: str | None = None) -> Tensor:
     """-1, 0 or 1; of a complex number, the number of size 1 in its direction."""
     x = tensor_or_number(x)
@@ -42,31 +43,40 @@ def sign(x: Tensor, name: str | None = None) -> Tensor:
     return x / (size + (size == 0).cast(size.dtype))
 
 
+abs_op.vjp(lambda g, out, x: g * sign(x))
+
+
+@public(x="input")
 def abs(x: Tensor, name: str | None = None) -> Tensor:
     """Magnitude; its gradient at 0 is 0."""
     return bind(abs_op, tensor_or_number(x))
 
 
+@public(x="input")
 def floor(x: Tensor, name: str | None = None) -> Tensor:
     """Largest whole number that is not larger."""
     return bind(floor_op, tensor_or_number(x))
 
 
+@public(x="input")
 def ceil(x: Tensor, name: str | None = None) -> Tensor:
     """Smallest whole number that is not smaller."""
     return bind(ceil_op, tensor_or_number(x))
 
 
+@public()
 def trunc(input: Tensor, name: str | None = None) -> Tensor:
     """The whole part, rounded towards zero."""
     return bind(trunc_op, tensor_or_number(input))
 
 
+@public(x="input")
 def round(x: Tensor, decimals: int = 0, name: str | None = None) -> Tensor:
     """Nearest number of `decimals` digits after the point; halves go to the even one."""
     return bind(round_op, tensor_or_number(x), decimals=decimals)
 
 
+@public(x="input")
 def frac(x: Tensor, name: str | None = None) -> Tensor:
     """The part after the point, with the sign of `x`."""
     return x - trunc(x)

@@ -9,6 +9,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import Dim, TensorSpec, broadcast_shapes
 from d2s.errors import DTypeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
@@ -65,6 +66,7 @@ clip_op.vjp(lambda g, out, x, *, min=None, max=None, is_flat_there=False: g * ca
     bind(inside_op, x, min=min, max=max, is_open=is_flat_there), g.dtype))
 
 
+@public(x="input", y="other")
 def where(condition: Tensor, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """
     Elements of `x` where `condition` is true, of `y` elsewhere.
@@ -94,6 +96,7 @@ def where(condition: Tensor, x: Any = None, y: Any = None, name: str | None = No
     return bind(where_op, tensor_or_number(condition, "the condition of where"), *equal_operands(x, y))
 
 
+@public(x="input")
 def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None) -> Tensor:
     """
     Elements outside ``[min, max]`` replaced by the nearer bound.
@@ -124,12 +127,14 @@ def cut(x: Tensor, low: float, high: float) -> Tensor:
     return bind(clip_op, floating(x), min=low, max=high, is_flat_there=True)
 
 
+@public()
 def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) -> Tensor:
     """`x` with `value` (number or 0-d tensor) where the bool tensor `mask`, which broadcasts, is true."""
     need_tensors(x, mask)
     return where(mask, as_dtype_of(tensor_or_number(value), x.dtype), x)
 
 
+@public(x="input")
 def masked_select(x: Tensor, mask: Tensor, name: str | None = None) -> Tensor:
     """The elements of `x` where `mask`, which broadcasts, is true, in row-major order.  Shape (number of them,)."""
     need_tensors(x, mask)
@@ -145,12 +150,14 @@ def nonzero_op(x: Array) -> Array:
     return np.argwhere(x)
 
 
+@public(x="input")
 def nonzero(x: Tensor, as_tuple: bool = False) -> Any:
     """Indices of the elements that are not zero: shape (number of them, axes), or a vector per axis."""
     rows = bind(nonzero_op, tensor_or_number(x))
     return tuple(rows[:, axis] for axis in range(x.ndim)) if as_tuple else rows
 
 
+@public()
 def nan_to_num(
     x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
 ) -> Tensor:

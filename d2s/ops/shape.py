@@ -10,6 +10,7 @@ import numpy as np
 from d2s.core.arrays import ndim_of, need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public, sizes_one_by_one
 from d2s.core.spec import Dim, Shape, Size, TensorSpec, broadcast_sizes
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Axis, Tensor
@@ -111,6 +112,8 @@ def broadcast_to_op(x: Array, *, shape: tuple[int, ...]) -> Array:
 broadcast_to_op.vjp(lambda g, out, x, *, shape: g)
 
 
+@sizes_one_by_one(1)
+@public(x="input")
 def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """
     The elements of `x`, in row-major order, in another shape.
@@ -146,6 +149,7 @@ def _sizes_kept(sizes: tuple[Any, ...], known: Shape, shape: Sequence[Any]) -> t
     return tuple(shape[axis] if isinstance(size, int) and size == 0 else size for axis, size in enumerate(sizes))
 
 
+@public(x="input", start_axis="start_dim", stop_axis="end_dim")
 def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
     """The axes from `start_axis` to `stop_axis`, both included, as one axis."""
     ndim = ndim_of(x)
@@ -158,6 +162,7 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
     return bind(reshape_op, x, shape=(*shape[:start], middle, *shape[stop + 1 :]))
 
 
+@public(x="input", axis="dim")
 def squeeze(x: Tensor, axis: Axis = None, name: str | None = None) -> Tensor:
     """Without the axes of size 1, all or those named; a named axis of another size stays."""
     need_tensors(x)
@@ -167,6 +172,7 @@ def squeeze(x: Tensor, axis: Axis = None, name: str | None = None) -> Tensor:
     return bind(reshape_op, x, shape=tuple(size for position, size in enumerate(x.shape) if position not in dropped))
 
 
+@public(x="input", axis="dim")
 def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """With a new axis of size 1 at each of the places `axis`, counted in the result, one after the other."""
     need_tensors(x)
@@ -176,6 +182,7 @@ def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     return bind(reshape_op, x, shape=tuple(shape))
 
 
+@public(x="input")
 def transpose(x: Tensor, perm: Sequence[int], name: str | None = None) -> Tensor:
     """
     The axes of `x` in the order `perm`.
@@ -184,7 +191,8 @@ def transpose(x: Tensor, perm: Sequence[int], name: str | None = None) -> Tensor
     ----------
     x : Tensor
     perm : sequence of int
-        Axis of `x` that becomes each axis of the result.
+        Axis of `x` that becomes each axis of the result.  Two ints in its place, ``transpose(x, 0, 1)``, are two axes
+        to exchange.
 
     Returns
     -------
@@ -195,9 +203,12 @@ def transpose(x: Tensor, perm: Sequence[int], name: str | None = None) -> Tensor
     ShapeError
         If `perm` does not name each axis once.
     """
+    if isinstance(perm, int) and isinstance(name, int):
+        return swapaxes(x, perm, name)
     return bind(transpose_op, x, perm=known_integers(perm, "perm"))
 
 
+@public()
 def t(input: Tensor, name: str | None = None) -> Tensor:
     """Transpose of a matrix; vectors and 0-d tensors are returned as they are."""
     need_tensors(input)
@@ -206,6 +217,7 @@ def t(input: Tensor, name: str | None = None) -> Tensor:
     return bind(transpose_op, input, perm=(1, 0)) if input.ndim == 2 else input
 
 
+@public()
 def moveaxis(x: Tensor, source: Any, destination: Any, name: str | None = None) -> Tensor:
     """The axes `source` moved to `destination`; the others keep their order."""
     need_tensors(x)
@@ -220,6 +232,7 @@ def moveaxis(x: Tensor, source: Any, destination: Any, name: str | None = None) 
     return bind(transpose_op, x, perm=tuple(order))
 
 
+@public(x="input")
 def swapaxes(x: Tensor, axis0: int, axis1: int, name: str | None = None) -> Tensor:
     """Two axes exchanged."""
     need_tensors(x)
@@ -229,6 +242,7 @@ def swapaxes(x: Tensor, axis0: int, axis1: int, name: str | None = None) -> Tens
     return bind(transpose_op, x, perm=tuple(order))
 
 
+@public(x="input", shape="size")
 def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """
     `x` repeated along new leading axes and along axes of size 1.
@@ -258,9 +272,14 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     return bind(broadcast_to_op, x, shape=shape_argument(sizes))
 
 
-expand = broadcast_to
+@sizes_one_by_one(1)
+@public(x="input", shape="size")
+def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+    """As `broadcast_to`."""
+    return broadcast_to(x, shape)
 
 
+@public(x="input", y="other")
 def expand_as(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """`x` broadcast to the shape of `y`."""
     need_tensors(x, y)

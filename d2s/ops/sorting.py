@@ -9,6 +9,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import Dim, DType, Size, TensorSpec, as_dtype
 from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
@@ -141,6 +142,7 @@ def bincount_op(x: Array, *weights: Array, minlength: int) -> Array:
     return np.bincount(x, minlength=minlength)
 
 
+@public(x="input", axis="dim")
 def argsort(
     x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False, name: str | None = None
 ) -> Tensor:
@@ -148,12 +150,14 @@ def argsort(
     return bind(argsort_op, x, axis=axis_index(axis, x), descending=bool(descending))
 
 
+@public()
 def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False, name: str | None = None) -> Tensor:
     """`x` sorted along `axis`; see `argsort`."""
     need_tensors(x)
     return take_along_axis(x, argsort(x, axis, descending), axis) if x.ndim else x
 
 
+@public(x="input", axis="dim")
 def topk(
     x: Tensor, k: Any, axis: int | None = None, largest: bool = True, sorted: bool = True, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -189,6 +193,7 @@ def topk(
     return take_along_axis(x, indices, place), indices
 
 
+@public(x="input", axis="dim", keepdim="keepdims")
 def argmax(
     x: Tensor, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None
 ) -> Tensor:
@@ -202,6 +207,7 @@ def first_of_the_largest(x: Tensor, axis: int) -> Tensor:
     return squeeze(take_along_axis(x, argmax(x, axis, keepdim=True), axis), axis)
 
 
+@public(x="input", axis="dim", keepdim="keepdims")
 def argmin(
     x: Tensor, axis: int | None = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None
 ) -> Tensor:
@@ -210,6 +216,7 @@ def argmin(
     return bind(argmin_op, x, axis=place, keepdim=bool(keepdim), dtype=as_dtype(dtype))
 
 
+@public()
 def unique(
     x: Tensor,
     return_index: bool = False,
@@ -245,22 +252,27 @@ def unique(
     return (found, *chosen) if chosen else found
 
 
+@public(values="input")
 def searchsorted(
     sorted_sequence: Tensor, values: Tensor, out_int32: bool = False, right: bool = False, name: str | None = None,
-    *, side: str | None = None,
+    *, side: str | None = None, sorter: Tensor | None = None,
 ) -> Tensor:
     """Where each of `values` belongs in `sorted_sequence`, sorted along its last axis: before (or after) equal ones.
 
-    `side` says the same as `right`: "left" or "right".
+    `side` says the same as `right`: "left" or "right".  With `sorter`, what `argsort` gives, the sequence need not be
+    sorted.
     """
     if side not in (None, "left", "right"):
         raise ArgumentError(f"side must be 'left' or 'right', got {side!r}")
     right = right or side == "right"
+    if sorter is not None:
+        sorted_sequence = take_along_axis(sorted_sequence, sorter, -1)
     sequence, wanted = operands(sorted_sequence, values)
     dtype = np.dtype("int32") if out_int32 else _INT64
     return bind(searchsorted_op, sequence, wanted, right=bool(right), dtype=dtype)
 
 
+@public(x="input", sorted_sequence="boundaries")
 def bucketize(
     x: Tensor, sorted_sequence: Tensor, out_int32: bool = False, right: bool = False, name: str | None = None
 ) -> Tensor:
@@ -268,11 +280,13 @@ def bucketize(
     return searchsorted(sorted_sequence, x, out_int32, right)
 
 
+@public()
 def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0, name: str | None = None) -> Tensor:
     """How often each number occurs in a vector of non-negative ints, or the sum of the weights of its places."""
     return bind(bincount_op, x, *([] if weights is None else [weights]), minlength=minlength)
 
 
+@public()
 def kthvalue(
     x: Tensor, k: int, axis: int | None = None, keepdim: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:

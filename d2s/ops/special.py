@@ -11,6 +11,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import TensorSpec
 from d2s.errors import ArgumentError
 from d2s.ops.annotations import Array, Tensor
@@ -41,9 +42,6 @@ def lgamma_op(x: Array) -> Array:
     return np.where(is_pole, np.inf, _each(math.lgamma, np.where(is_pole, 1, x))).astype(x.dtype)
 
 
-lgamma_op.vjp(lambda g, out, x: g * polygamma(x, 0))
-
-
 def _infer_polygamma(x: TensorSpec, *, n: int) -> TensorSpec:
     return require_floating("polygamma", "f")(x)
 
@@ -54,9 +52,6 @@ def polygamma_op(x: Array, *, n: int) -> Array:
     wide = x.astype(np.float64)
     found = _digamma(wide) if n == 0 else _higher(wide, n)
     return found.astype(x.dtype)
-
-
-polygamma_op.vjp(lambda g, out, x, *, n: g * polygamma(x, n + 1))
 
 
 def _digamma(x: Array) -> Array:
@@ -117,16 +112,19 @@ def erfinv_op(x: Array) -> Array:
 erfinv_op.vjp(lambda g, out, x: g * (exp(square(out)) * (math.sqrt(math.pi) / 2)))
 
 
+@public()
 def lgamma(x: Tensor, name: str | None = None) -> Tensor:
     """Logarithm of the absolute value of the gamma function; inf at its poles."""
     return bind(lgamma_op, floating(x))
 
 
+@public()
 def digamma(x: Tensor, name: str | None = None) -> Tensor:
     """The derivative of `lgamma`; at 0 infinite, at negative whole numbers NaN."""
     return polygamma(x, 0)
 
 
+@public()
 def polygamma(x: Tensor, n: int, name: str | None = None) -> Tensor:
     """
     The derivative of `digamma` of order `n`.
@@ -148,11 +146,19 @@ def polygamma(x: Tensor, n: int, name: str | None = None) -> Tensor:
     return bind(polygamma_op, floating(x), n=int(n))
 
 
+polygamma_op.vjp(lambda g, out, x, *, n: g * polygamma(x, n + 1))
+
+
+lgamma_op.vjp(lambda g, out, x: g * polygamma(x, 0))
+
+
+@public()
 def erfinv(x: Tensor, name: str | None = None) -> Tensor:
     """The inverse of `erf`: of -1 and 1 infinite, of what lies beyond NaN."""
     return bind(erfinv_op, floating(x))
 
 
+@public()
 def multigammaln(x: Tensor, p: int, name: str | None = None) -> Tensor:
     """Logarithm of the gamma function of `p` dimensions: sums of `lgamma`."""
     need_tensors(x)
@@ -162,6 +168,7 @@ def multigammaln(x: Tensor, p: int, name: str | None = None) -> Tensor:
     return total
 
 
+@public()
 def sinc(x: Tensor, name: str | None = None) -> Tensor:
     """``sin(pi x) / (pi x)``, and 1 at 0."""
     x = floating(x)

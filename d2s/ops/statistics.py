@@ -10,6 +10,7 @@ import numpy as np
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
+from d2s.core.public import public
 from d2s.core.spec import TensorSpec
 from d2s.errors import ArgumentError, DTypeError
 from d2s.ops.annotations import Array, Axis, Tensor, add_reduce, is_tensor
@@ -59,6 +60,7 @@ def _count(x: Tensor, axis: Axis) -> Any:
     return total
 
 
+@public(x="input", axis="dim")
 def var(
     x: Tensor,
     axis: Axis = None,
@@ -97,11 +99,13 @@ def var(
     return squares / (degrees if is_tensor(degrees) else degrees.__d2s_operand__(x.dtype)).maximum(0)
 
 
+@public()
 def std(x: Tensor, axis: Axis = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Standard deviation over axes: the root of `var`."""
     return sqrt(var(x, axis, unbiased, keepdim))
 
 
+@public(x=("A", "input"), p="ord", axis="dim")
 def norm(
     x: Tensor, p: Any = None, axis: Axis = None, keepdim: bool = False, name: str | None = None, *, dtype: Any = None
 ) -> Tensor:
@@ -158,17 +162,20 @@ def _matrix_norm(x: Tensor, p: Any, axes: tuple[int, int], keepdim: bool) -> Ten
     return unsqueeze(found, sorted(axis_index(axis, x) for axis in axes)) if keepdim else found
 
 
+@public()
 def dist(x: Tensor, y: Tensor, p: float = 2, name: str | None = None) -> Tensor:
     """The `p`-norm of ``x - y``."""
     need_tensors(x, y)
     return norm(x - y, p)
 
 
+@public(x="input", axis="dim")
 def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
     """`x` over its `p`-norm along `axis`, or over `epsilon` where that is larger."""
     return x / norm(x, p, axis, True).maximum(epsilon)
 
 
+@public(x="input", axis="dim")
 def median(
     x: Tensor, axis: int | None = None, keepdim: bool = False, mode: str = "avg", name: str | None = None
 ) -> Tensor:
@@ -190,6 +197,7 @@ def median(
     return quantile(x, 0.5, axis, keepdim, "linear" if mode == "avg" else "lower")
 
 
+@public(x="input", axis="dim")
 def quantile(
     x: Tensor, q: Any, axis: Any = None, keepdim: bool = False, interpolation: str = "linear", name: str | None = None
 ) -> Tensor:
@@ -275,6 +283,7 @@ def _at_share(ordered: Tensor, q: float, size: Any, place: int, interpolation: s
     return where(equal(share, 0), low, where(equal(share, 1), high, mixed))
 
 
+@public()
 def nanmedian(
     x: Tensor, axis: Any = None, keepdim: bool = False, mode: str = "avg", name: str | None = None
 ) -> Tensor:
@@ -282,6 +291,7 @@ def nanmedian(
     return nanquantile(x, 0.5, axis, keepdim, "linear" if mode == "avg" else "lower")
 
 
+@public()
 def nanquantile(
     x: Tensor, q: Any, axis: Any = None, keepdim: bool = False, interpolation: str = "linear"
 ) -> Tensor:

@@ -7,6 +7,7 @@ import string
 from typing import Any
 
 from d2s.core.arrays import need_tensors
+from d2s.core.public import public
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Tensor
 from d2s.ops.axes import sizes_agree
@@ -17,6 +18,7 @@ from d2s.ops.shape import broadcast_to, reshape, transpose
 from d2s.words import counted
 
 
+@public()
 def einsum(equation: str, *operands: Tensor) -> Tensor:
     """
     Products of the elements of several tensors, summed over letters.
@@ -135,6 +137,7 @@ def _as_matrices(term: str, tensor: Tensor, groups: tuple[list[str], ...], sizes
     return reshape(tensor, [math.prod(sizes[letter] for letter in group) for group in groups])
 
 
+@public()
 def bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
     """``x1[n] @ weight[k] @ x2[n] + bias[k]`` for each example n and output k: shape (N, K).
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from d2s.errors import DTypeError, IndexOutOfRangeError
 from d2s.ops.annotations import Tensor, is_tensor
-from d2s.ops.creation import full
 from d2s.ops.promotion import tensor_or_number
 from d2s.words import counted
 
@@ -73,12 +72,3 @@ def array_length(array: list[Tensor]) -> Tensor:
 
 def _place(i: Any) -> int:
     return int(i.known_value().item()) if is_tensor(i) else int(i)
-
-
-def fill_constant(
-    shape: Any, dtype: Any, value: Any, force_cpu: bool = False, out: None = None, name: str | None = None
-) -> Tensor:
-    """A tensor with one value everywhere: see `full`."""
-    if isinstance(value, str):
-        value = float(value)
-    return full(shape, value, dtype)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import bind
+from d2s.core.public import public
 from d2s.ops.annotations import Tensor
 from d2s.ops.complex_numbers import conj
 from d2s.ops.elementwise import ufunc_op
@@ -14,10 +15,10 @@ from d2s.ops.exponential import rsqrt, square
 from d2s.ops.promotion import float_operands, floating
 
 sin_op = ufunc_op(np.sin, saves=("x",))
-sin_op.vjp(lambda g, out, x: g * conj(cos(x)))
+sin_op.vjp(lambda g, out, x: g * conj(bind(cos_op, x)))
 
 cos_op = ufunc_op(np.cos, saves=("x",))
-cos_op.vjp(lambda g, out, x: -(g * conj(sin(x))))
+cos_op.vjp(lambda g, out, x: -(g * conj(bind(sin_op, x))))
 
 tan_op = ufunc_op(np.tan, saves=("out",))
 tan_op.vjp(lambda g, out, x: g * conj(square(out) + 1))
@@ -32,10 +33,10 @@ atan_op = ufunc_op(np.arctan, "atan", saves=("x",))
 atan_op.vjp(lambda g, out, x: g / conj(square(x) + 1))
 
 sinh_op = ufunc_op(np.sinh, saves=("x",))
-sinh_op.vjp(lambda g, out, x: g * conj(cosh(x)))
+sinh_op.vjp(lambda g, out, x: g * conj(bind(cosh_op, x)))
 
 cosh_op = ufunc_op(np.cosh, saves=("x",))
-cosh_op.vjp(lambda g, out, x: g * conj(sinh(x)))
+cosh_op.vjp(lambda g, out, x: g * conj(bind(sinh_op, x)))
 
 asinh_op = ufunc_op(np.arcsinh, "asinh", saves=("x",))
 asinh_op.vjp(lambda g, out, x: g * conj(rsqrt(square(x) + 1)))
@@ -53,61 +54,73 @@ atan2_op.vjp(
 )
 
 
+@public(x="input")
 def sin(x: Tensor, name: str | None = None) -> Tensor:
     """Sine of an angle in radians."""
     return bind(sin_op, floating(x))
 
 
+@public(x="input")
 def cos(x: Tensor, name: str | None = None) -> Tensor:
     """Cosine of an angle in radians."""
     return bind(cos_op, floating(x))
 
 
+@public()
 def tan(x: Tensor, name: str | None = None) -> Tensor:
     """Tangent of an angle in radians."""
     return bind(tan_op, floating(x))
 
 
+@public(x="input")
 def asin(x: Tensor, name: str | None = None) -> Tensor:
     """Angle in ``[-pi/2, pi/2]`` whose sine is `x`; NaN outside ``[-1, 1]``."""
     return bind(asin_op, floating(x))
 
 
+@public(x="input")
 def acos(x: Tensor, name: str | None = None) -> Tensor:
     """Angle in ``[0, pi]`` whose cosine is `x`; NaN outside ``[-1, 1]``."""
     return bind(acos_op, floating(x))
 
 
+@public()
 def atan(x: Tensor, name: str | None = None) -> Tensor:
     """Angle in ``[-pi/2, pi/2]`` whose tangent is `x`."""
     return bind(atan_op, floating(x))
 
 
+@public(x="input")
 def sinh(x: Tensor, name: str | None = None) -> Tensor:
     """Hyperbolic sine."""
     return bind(sinh_op, floating(x))
 
 
+@public(x="input")
 def cosh(x: Tensor, name: str | None = None) -> Tensor:
     """Hyperbolic cosine."""
     return bind(cosh_op, floating(x))
 
 
+@public()
 def asinh(x: Tensor, name: str | None = None) -> Tensor:
     """Inverse of `sinh`."""
     return bind(asinh_op, floating(x))
 
 
+@public(x="input")
 def acosh(x: Tensor, name: str | None = None) -> Tensor:
     """Inverse of `cosh`, not negative; NaN below 1."""
     return bind(acosh_op, floating(x))
 
 
+@public(x="input")
 def atanh(x: Tensor, name: str | None = None) -> Tensor:
     """Inverse of `tanh`; NaN outside ``[-1, 1]``."""
     return bind(atanh_op, floating(x))
 
 
+@public()
 def atan2(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Angle in ``[-pi, pi]`` of the point with height `x` and width `y`, element by element."""
     return bind(atan2_op, *float_operands(x, y))

@@ -20,6 +20,7 @@ from d2s.errors import (
     ShapeError,
     TracingError,
     UnsupportedSyntaxError,
+    operator_location,
     user_location,
 )
 from d2s.ops.promotion import dtype_with_number
@@ -114,7 +115,7 @@ class StaticInterpreter(TensorObjects):
         blocks: tuple[Block, ...] = (),
     ) -> Operator:
         """Append an operator to the current block."""
-        location = self._known_location or user_location()
+        location = self._known_location or operator_location()
         found = Operator(kind, inputs, outputs, attrs or {}, op, effect, blocks, location)
         self.block.operators.append(found)
         for output in outputs:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from d2s.core.interpreter import pop_interpreter, push_interpreter, state, use_interpreter
+from d2s.device import check_device
 from d2s.errors import DTypeError, ProgramError, user_location
 from d2s.static.builder import StaticInterpreter
 from d2s.static.graph import recorder_of
@@ -62,14 +64,23 @@ def enable_static() -> None:
         push_interpreter(recorder_of(_defaults.main))
 
 
-def disable_static() -> None:
+def disable_static(place: Any = None) -> None:
     """Compute ops at once again, in this thread.
+
+    Parameters
+    ----------
+    place : CPUPlace or "cpu", optional
+        There is only the CPU.
 
     Raises
     ------
     ProgramError
         Inside a `program_guard`.
+    ArgumentError
+        If `place` is another device.
     """
+    if place is not None:
+        check_device(place)
     if not in_dynamic_mode():
         if state.current is not _defaults.main.recorder or len(state.stack) != 2:
             raise ProgramError(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
+from d2s.caller import HANDS, Found
 from d2s.core.arrays import as_number, element_of
 from d2s.errors import D2SError, is_user_code
 from d2s.static.codegen import SOURCE, Source
@@ -102,3 +103,15 @@ def _refusal(error: Exception, operator: Operator, frame: FrameType, operands: s
     except D2SError as better:
         return better
     return None
+
+
+def _as_called(names: Mapping[str, Any]) -> Found | None:
+    """What the user has called where `_refusal` asks what is wrong."""
+    operator: Operator = names["operator"]
+    called = None if operator.location is None or operator.location.of_gradient else operator.location.called
+    if called is None:
+        return None if operator.op is None else (operator.op.name, names["arrays"])
+    return called.with_operands(names["arrays"])
+
+
+HANDS[_refusal.__code__] = _as_called

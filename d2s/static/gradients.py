@@ -18,7 +18,7 @@ from d2s.words import counted
 
 def append_backward(
     loss: Variable, parameter_list: Sequence[Any] | None = None, no_grad_set: Iterable[Any] | None = None,
-    callbacks: Any = None,
+    callbacks: Any = None, checkpoints: Sequence[Any] | None = None, distop_context: Any = None,
 ) -> list[tuple[Variable, Variable]]:
     """
     Add the gradients of `loss` to its Program.
@@ -33,8 +33,10 @@ def append_backward(
         The parameters to give the gradients of; by default all that require one and that `loss` depends on.
     no_grad_set : set of Variable or str, optional
         Variables through which no gradient passes.
-    callbacks : None
+    callbacks, distop_context : None
         Not supported.
+    checkpoints : sequence of Variable or str, optional
+        What is to be kept for backward.  No result depends on it, and d2s keeps what backward reads in any case.
 
     Returns
     -------
@@ -49,8 +51,11 @@ def append_backward(
         If `loss` stops gradients.
     """
     recorder = _recorder(loss)
-    if callbacks is not None:
-        raise ProgramError("append_backward does not support callbacks", user_location(), kind="P07")
+    for name, given in (("callbacks", callbacks), ("distop_context", distop_context)):
+        if given is not None:
+            raise ProgramError(f"append_backward does not support {name}", user_location(), kind="P07")
+    for kept in checkpoints or ():
+        _variable(recorder, kept)
     if any(size != 1 for size in loss.spec.shape):
         raise ShapeError(f"the loss must have one element, {loss.name} is {loss.spec}", user_location(),
                          "Reduce it first (loss.mean()), or use gradients().", kind="S02")

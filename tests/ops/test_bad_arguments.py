@@ -8,6 +8,7 @@ Both modes raise the same error, in the same words, with the user's line.
 from __future__ import annotations
 
 import inspect
+import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 
 import d2s
-from d2s.errors import D2SError
+from d2s.errors import D2SError, DTypeError
 from tests.oracle.calls import CALLS, Array, Call, Draw
 from tests.oracle.calls_of_methods import PROGRAMS
 from tests.oracle.test_calls import function_of, tensors_in
@@ -25,10 +26,8 @@ from tests.oracle.test_calls import function_of, tensors_in
 AXES = ("axis", "axes", "perm", "source", "destination", "axis1", "axis2", "start_axis", "stop_axis", "dim1", "dim2")
 # Names of one function: its errors know one of them.
 ALIASES = {
-    "amax": "max", "amin": "min", "remainder": "mod", "row_stack": "vstack", "gammaln": "lgamma", "neg": "negative",
-    "as_complex": "complex", "expand_as": "expand", "sgn": "sign", "linalg.inv": "inverse",
-    "bitwise_invert": "bitwise_not", "Tensor.true_divide": "divide", "Tensor.permute": "transpose",
-    **{f"Tensor.{name}": "cast" for name in ("bool", "double", "float", "half", "int", "long", "type_as")},
+    "remainder": "mod", "row_stack": "vstack", "gammaln": "lgamma", "neg": "negative", "bitwise_invert": "bitwise_not",
+    "linalg.inv": "inverse",
 }
 # What operators compute; reflected ones compute the same.
 OPERATORS = {
@@ -40,10 +39,6 @@ ALIASES |= {f"Tensor.__{reflected}{sign}__": name for sign, name in OPERATORS.it
 ALIASES |= {"Tensor.__lt__": "less_than", "Tensor.__le__": "less_equal", "Tensor.__gt__": "greater_than",
             "Tensor.__ge__": "greater_equal", "Tensor.__eq__": "equal", "Tensor.__ne__": "not_equal",
             "Tensor.__neg__": "negative", "Tensor.__invert__": "bitwise_not"}
-# The op that computes the function refuses what only the values show, such as an index out of range.
-BY_VALUE = {"nn.functional.embedding": "class_index",
-            "expand": "broadcast_to", "index_put": "getitem", "gather_nd": "getitem", "index_fill": "setitem",
-            "masked_scatter": "take", "take": "getitem", "gather": "take", "index_select": "take"}
 # Sizes that are found in the run are no numbers while a function is traced.
 OTHER_WORDS = {"index_put"}
 
@@ -111,13 +106,12 @@ def test_what_is_wrong_is_said(name: str) -> None:
                 continue
             assert isinstance(error, D2SError), f"{what}: {error!r}"
             words = error.message
-            known = "|".join({short, plain, BY_VALUE.get(short, short), BY_VALUE.get(plain, short)})
             # Operators have signs for names; the function `shape` is nothing but an attribute.
             is_sign = plain.startswith("Tensor.__") and what == "kind"
-            assert is_sign or name == "shape" or re.search(rf"(?<![a-z])({known})(?![a-z])", words), words
+            assert is_sign or name == "shape" or re.search(rf"(?<![a-z_]){short}(?![a-z])", words), words
             shapes = any(str(tensor.shape) in words for tensor in tensors)
             dtypes = any(tensor.dtype.name in words for tensor in tensors) or "bool" in words or "complex" in words
-            assert {"shape": shapes or dtypes or short in BY_VALUE, "axis": "int" in words or "axes" in words,
+            assert {"shape": shapes or dtypes, "axis": "int" in words or "axes" in words,
                     "dtype": shapes or dtypes, "kind": "str" in words}[what], words
             assert error.location is not None
             assert error.location.file == __file__
@@ -125,3 +119,99 @@ def test_what_is_wrong_is_said(name: str) -> None:
             assert type(again) is type(error)
             assert isinstance(again, D2SError)
             assert again.message == words or short in OTHER_WORDS
+
+
+# What is looked into while a function is traced, and takes its arguments as any function of the user.
+PLAIN = {"array_length", "array_read", "array_write", "create_array"}
+
+
+def public_functions() -> dict[str, Callable[..., Any]]:
+    found = {}
+    for path in ("", "nn.functional.", "linalg.", "fft.", "tensor."):
+        module = d2s.ops if not path else operator.attrgetter(path[:-1])(d2s)
+        for name in getattr(module, "__all__", None) or dir(module):
+            one = getattr(module, name)
+            if inspect.isfunction(one) and one.__module__.startswith("d2s.ops.") and name not in PLAIN:
+                found[path + name] = one
+    return found
+
+
+@pytest.mark.parametrize("name", public_functions())
+@pytest.mark.parametrize("convert", [lambda function: function, d2s.jit.to_static], ids=["eager", "static"])
+def test_an_argument_that_is_not_there(name: str, convert: Any) -> None:
+    function = public_functions()[name]
+    parameters = inspect.signature(inspect.unwrap(function)).parameters
+
+    def program(x: Any) -> Any:
+        return function(*[x] * min(len(parameters), 1), not_there=1)
+
+    with pytest.raises(DTypeError, match="D2S-D06") as caught:
+        convert(program)(d2s.ones([2]))
+    error = caught.value
+    assert inspect.unwrap(function).__name__ in error.message
+    assert error.location is not None
+    assert (error.location.file, error.location.line) == (__file__, program.__code__.co_firstlineno + 1)
+    assert all(known in (error.advice or "") for known in parameters)
+
+
+def test_other_names_of_arguments() -> None:
+    x = d2s.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert d2s.sum(input=x, dim=0).tolist() == x.sum(dim=0).tolist() == [4.0, 6.0]
+    assert d2s.jit.to_static(lambda x: d2s.concat(tensors=[x, x], dim=1))(x).shape == [2, 4]
+    for call in (lambda: d2s.sum(x, input=x), lambda: d2s.sum(x, axis=0, dim=0), lambda: d2s.sum(input=x, x=x)):
+        with pytest.raises(DTypeError, match="twice: one name of it is"):
+            call()
+    with pytest.raises(DTypeError, match="missing 1 required positional argument: 'y'"):
+        d2s.matmul(x)
+    # The largest along `dim` is something else in the library that says so; Paddle refuses it, too.
+    with pytest.raises(DTypeError, match="unexpected keyword argument 'dim'"):
+        d2s.max(x, dim=0)
+
+
+def test_an_error_of_the_function_itself_is_left_alone() -> None:
+    with pytest.raises(DTypeError, match="D2S-D01"):
+        d2s.exp("text")
+
+
+def test_layers_are_named() -> None:
+    for layer, shape in (
+        (d2s.nn.Linear(3, 4), [2, 5]), (d2s.nn.LSTM(3, 4), [2, 5, 7]), (d2s.nn.Conv2D(3, 4, 3), [2, 5, 7, 7]),
+        (d2s.nn.MultiHeadAttention(8, 2), [2, 5, 7]), (d2s.nn.LayerNorm(3), [2, 5]), (d2s.nn.GRUCell(3, 4), [2, 5]),
+    ):
+        messages = []
+        for convert in (lambda function: function, d2s.jit.to_static):
+
+            def program(x: Any, layer: Any = layer) -> Any:
+                return layer(x)
+
+            with pytest.raises(d2s.ShapeError) as caught:
+                convert(program)(d2s.ones(shape))
+            assert caught.value.location is not None
+            assert caught.value.location.line == program.__code__.co_firstlineno + 1
+            messages.append(caught.value.message)
+        assert messages[0] == messages[1]
+        assert messages[0].startswith(type(layer).__name__)
+        assert str(shape) in messages[0] or str(shape[:1] + shape[2:]) in messages[0]
+
+
+def test_functions_made_of_others_are_named_by_the_run() -> None:
+    """Which class or row there is, only the run knows: it names what was called, not the op that looks."""
+    functional, bad = d2s.nn.functional, d2s.to_tensor([7])
+    for name, program in {
+        "cross_entropy": lambda i: functional.cross_entropy(d2s.ones([1, 3]), i),
+        "embedding": lambda i: functional.embedding(i, d2s.ones([3, 2])),
+        "one_hot": lambda i: functional.one_hot(i, 3),
+        "index_select": lambda i: d2s.index_select(d2s.ones([2, 3]), i),
+        "gather": lambda i: d2s.gather(d2s.ones([2, 3]), i),
+        "gather_nd": lambda i: d2s.gather_nd(d2s.ones([2, 3]), i.reshape([1, 1])),
+        "scatter": lambda i: d2s.scatter(d2s.ones([2, 3]), i, d2s.ones([1, 3])),
+        "scatter_nd_add": lambda i: d2s.scatter_nd_add(d2s.ones([2, 3]), i.reshape([1, 1]), d2s.ones([1, 3])),
+        "scatter_": lambda i: d2s.ones([2, 3]).scatter_(i, d2s.ones([1, 3])),
+    }.items():
+        messages = []
+        for convert in (lambda function: function, d2s.jit.to_static):
+            with pytest.raises(d2s.IndexOutOfRangeError) as caught:
+                convert(program)(bad)
+            messages.append(caught.value.message)
+        assert messages[0] == messages[1]
+        assert messages[0].startswith((f"{name}:", f"{name} of shape"))

@@ -15,7 +15,7 @@ from .peers import peer_named
 
 # Arguments that Paddle 3.3 has added for programs of another library.
 NOT_TAKEN = {
-    "out", "device", "requires_grad", "pin_memory", "name", "force_cpu", "place", "sorter", "dump_backward_graph_path",
+    "out", "device", "requires_grad", "pin_memory", "name", "force_cpu", "dump_backward_graph_path",
 }
 # Names that take something else, or more.
 DIFFERENCES = {
@@ -38,7 +38,6 @@ OF_MODULES = {
     "io.DataLoader": "how worker processes begin", "static.Variable": "made by what builds a Program",
     "static.Variable.backward": "as of a Tensor", "static.Variable.clear_gradient": "may leave None",
     "static.Variable.set_value": "there are no scopes", "static.create_parameter": "float32 by default",
-    "static.append_backward": "without what belongs to several machines",
 }
 MODULES = ["nn", "nn.functional", "nn.initializer", "nn.utils", "optimizer", "optimizer.lr", "io", "metric",
            "regularizer", "autograd", "static", "static.nn", "jit", "linalg", "fft", "device"]
