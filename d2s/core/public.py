@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from d2s.caller import PUBLIC
+from d2s.caller import HANDS, PUBLIC, Found
 from d2s.core.interpreter import TensorBase
 from d2s.errors import DTypeError
 
@@ -45,6 +45,11 @@ def public(**also: str | tuple[str, ...]) -> Callable[[_Function], _Function]:
         return cast("_Function", entry)
 
     return mark
+
+
+def acts_for(function: Callable[..., Any], describe: Callable[[Mapping[str, Any]], Found]) -> None:
+    """Let errors call `function` what `describe` makes of its local variables."""
+    HANDS[function.__code__] = describe
 
 
 def sizes_one_by_one(place: int) -> Callable[[_Function], _Function]:

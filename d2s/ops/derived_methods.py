@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from d2s.caller import HANDS
 from d2s.core.interpreter import bind
-from d2s.core.public import public, sizes_one_by_one
+from d2s.core.public import acts_for, public, sizes_one_by_one
 from d2s.core.spec import as_dtype
 from d2s.device import check_device
 from d2s.errors import DTypeError
@@ -65,7 +64,7 @@ def in_place(function: Callable[..., Any], of_a_copy: bool = False) -> Callable[
     method.__name__ = method.__qualname__ = in_place_name(function)
     method.__doc__ = f"`{function.__name__}` in place: the tensor becomes the result, and is returned."
     method.__wrapped__ = function  # type: ignore[attr-defined]
-    HANDS[method.__code__] = _in_place_call
+    acts_for(method, _in_place_call)
     return method
 
 

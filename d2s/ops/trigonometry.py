@@ -14,10 +14,8 @@ from d2s.ops.elementwise import ufunc_op
 from d2s.ops.exponential import rsqrt, square
 from d2s.ops.promotion import float_operands, floating
 
-sin_op = ufunc_op(np.sin, saves=("x",))
+sin_op, cos_op = ufunc_op(np.sin, saves=("x",)), ufunc_op(np.cos, saves=("x",))
 sin_op.vjp(lambda g, out, x: g * conj(bind(cos_op, x)))
-
-cos_op = ufunc_op(np.cos, saves=("x",))
 cos_op.vjp(lambda g, out, x: -(g * conj(bind(sin_op, x))))
 
 tan_op = ufunc_op(np.tan, saves=("out",))
@@ -32,10 +30,8 @@ acos_op.vjp(lambda g, out, x: -(g * conj(rsqrt(1 - square(x)))))
 atan_op = ufunc_op(np.arctan, "atan", saves=("x",))
 atan_op.vjp(lambda g, out, x: g / conj(square(x) + 1))
 
-sinh_op = ufunc_op(np.sinh, saves=("x",))
+sinh_op, cosh_op = ufunc_op(np.sinh, saves=("x",)), ufunc_op(np.cosh, saves=("x",))
 sinh_op.vjp(lambda g, out, x: g * conj(bind(cosh_op, x)))
-
-cosh_op = ufunc_op(np.cosh, saves=("x",))
 cosh_op.vjp(lambda g, out, x: g * conj(bind(sinh_op, x)))
 
 asinh_op = ufunc_op(np.arcsinh, "asinh", saves=("x",))
