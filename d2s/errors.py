@@ -339,13 +339,13 @@ def _called_by(frame: FrameType) -> tuple[bool, caller.Call | None]:
     if not code.co_filename.startswith("<d2s "):
         return is_user_code(code), None
     place = GENERATED.get(code.co_filename, {}).get(frame.f_lineno)
-    return place is not None, None if place is None or place.of_gradient else place.called
+    return place is not None, None if place is None else place.called
 
 
-def operator_location(frame: FrameType | None = None) -> Location | None:
-    """As `user_location`, with what is called there: for an operator that is recorded."""
-    frame = sys._getframe(1) if frame is None else frame
-    place = user_location(frame)
+def operator_location(known: Location | None) -> Location | None:
+    """Where an operator that is recorded comes from, as `user_location` or as `known`, with what is called there."""
+    frame = sys._getframe(1)
+    place = known or user_location(frame)
     return None if place is None else replace(place, called=caller.called_from(frame, _called_by))
 
 

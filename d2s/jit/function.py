@@ -25,7 +25,6 @@ from d2s.jit.concrete import ConcreteProgram
 from d2s.jit.entry import MISSED
 from d2s.jit.explain import explained
 from d2s.jit.fallback import EagerCall, tell
-from d2s.jit.generality import Opening
 from d2s.jit.signature import check_arguments, flat_binding, open_sizes
 from d2s.jit.symbolic_call import SymbolicCall
 from d2s.jit.trace import Traced, trace
@@ -295,7 +294,7 @@ class StaticFunction:
                 )
             if self._input_spec is not None:
                 cache.generality.leave_open(
-                    open_sizes(self._input_spec, self._signature, self._instance is not None))
+                    open_sizes(self._input_spec, self._signature, self._instance is not None), declared=True)
             program: ConcreteProgram | EagerCall
             guards = GuardSet()
             try:
@@ -321,14 +320,13 @@ class StaticFunction:
         arguments = (self._function, self._signature, bound, self.__name__)
         while opening:
             try:
-                traced = trace(*arguments, opening.numbers, opening.sizes)
+                traced = trace(*arguments, opening.numbers, opening.sizes, opening.steering)
             except SizeNeeded as needed:
-                opening -= Opening(sizes=needed.places)
+                opening = opening.narrowed(needed.places, generality.declared)
             except MemoryError:
                 raise
             except Exception:
-                # The sizes first: numbers change more often.
-                opening = Opening(opening.numbers) if opening.sizes else Opening()
+                opening = opening.narrowed(None, generality.declared)
             else:
                 break
         else:

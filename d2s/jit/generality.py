@@ -19,16 +19,33 @@ Path = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Opening:
-    """What a trace leaves open: Python numbers by their paths, sizes of tensors by path and axis."""
+    """What a trace leaves open: Python numbers by their paths, sizes of tensors by path and axis.
+
+    Python is steered by those in `steering` as by numbers that only the run knows.
+    """
 
     numbers: frozenset[Path] = frozenset()
     sizes: frozenset[Place] = frozenset()
+    steering: frozenset[Place] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.numbers or self.sizes)
 
     def __sub__(self, other: Opening) -> Opening:
-        return Opening(self.numbers - other.numbers, self.sizes - other.sizes)
+        return Opening(self.numbers - other.numbers, self.sizes - other.sizes, self.steering - other.sizes)
+
+    def narrowed(self, needed: frozenset[Place] | None, declared: frozenset[Place]) -> Opening:
+        """What to leave open after a trace that came to no end: because Python needed sizes, or something failed.
+
+        Sizes that the user has declared to be free are tried as numbers that steer; all others are taken as they are.
+        """
+        if needed is None:
+            # The sizes first: numbers change more often.
+            return self - Opening(sizes=self.steering or self.sizes) if self.sizes else Opening()
+        free = needed & declared & self.sizes - self.steering
+        if free:
+            return Opening(self.numbers, self.sizes, self.steering | free)
+        return self - Opening(sizes=needed)
 
 
 class Generality:
@@ -42,6 +59,7 @@ class Generality:
         self._changed: Counter[Path] = Counter()
         self._numbers: set[Path] = set()
         self._sizes: set[Place] = set()
+        self._declared: set[Place] = set()
         self._fixed: set[Any] = set()
 
     @property
@@ -64,11 +82,22 @@ class Generality:
                 self.names[path] = str(change.guard.source)
         self.leave_open((change.guard.source, axis) for axis in change.sizes)
 
-    def leave_open(self, sizes: Iterable[tuple[Source, int]]) -> None:
-        """Leave the sizes of these tensors along these axes open, unless Python needs them."""
+    def leave_open(self, sizes: Iterable[tuple[Source, int]], declared: bool = False) -> None:
+        """Leave the sizes of these tensors along these axes open, unless Python needs them.
+
+        Those `declared` by the user may steer Python, too.
+        """
         for source, axis in sizes:
-            self._sizes.add((source.identity, axis))
-            self.names[source.identity, axis] = f"size {axis} of {source}"
+            place = source.identity, axis
+            self._sizes.add(place)
+            self.names[place] = f"size {axis} of {source}"
+            if declared:
+                self._declared.add(place)
+
+    @property
+    def declared(self) -> frozenset[Place]:
+        """The sizes that the user has declared to be free."""
+        return frozenset(self._declared)
 
     def fix(self, needed: Opening) -> None:
         """Let traces take these as they are."""

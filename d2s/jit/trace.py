@@ -25,7 +25,7 @@ from d2s.operators.restarts import (
     TooManyWays,
     WalksInRegions,
 )
-from d2s.operators.sizes import Place
+from d2s.operators.sizes import OpenSizes, Place
 from d2s.operators.sources import Argument, Source, fetcher
 from d2s.operators.trace_state import state_of
 from d2s.operators.tracer import Tracer
@@ -61,20 +61,20 @@ class Traced:
 def trace(
     function: Callable[..., Any], signature: inspect.Signature, bound: dict[str, Any], name: str,
     numbers: frozenset[tuple[Any, ...]] = frozenset(), sizes: frozenset[Place] = frozenset(),
-    guards: GuardSet | None = None,
+    steering: frozenset[Place] = frozenset(), guards: GuardSet | None = None,
 ) -> Traced:
     """Trace `function` for the arguments `bound` (by parameter name).
 
     `numbers` holds the identities of paths at which Python numbers are inputs of the Program, `sizes` those of tensors
-    with axes along which it serves other sizes too; `guards`, if given, is filled with what the trace reads, also if it
-    comes to no end.
+    with axes along which it serves other sizes too, `steering` those of them that may steer Python; `guards`, if given,
+    is filled with what the trace reads, also if it comes to no end.
 
     Raises
     ------
     SizeNeeded
         If Python needs some of these sizes.
     """
-    tracer = record(function, signature, bound, name, numbers, sizes, guards)
+    tracer = record(function, signature, bound, name, numbers, sizes, steering, guards)
     # Code of the user may have caught what it has raised.
     tracer.sizes.need(frozenset(tracer.sizes.needed))
     return _compiled(tracer)
@@ -83,7 +83,7 @@ def trace(
 def record(
     function: Callable[..., Any], signature: inspect.Signature, bound: dict[str, Any], name: str,
     numbers: frozenset[tuple[Any, ...]] = frozenset(), sizes: frozenset[Place] = frozenset(),
-    guards: GuardSet | None = None,
+    steering: frozenset[Place] = frozenset(), guards: GuardSet | None = None,
 ) -> Tracer:
     """The tracer that has recorded a call: it holds the Program, not compiled, and where its inputs are found."""
     merging: dict[Location | None, int] = {}
@@ -91,7 +91,7 @@ def record(
     of_any_kind: dict[Location | None, frozenset[str]] = {}
     makes_arrays = walks_in_regions = are_numbers = opens_lists = False
     while True:
-        tracer = Tracer(Program(name), numbers, sizes)
+        tracer = Tracer(Program(name), numbers, OpenSizes(sizes, steering))
         tracer.late_arrays.are_all_late, tracer.lists_are_open = makes_arrays, opens_lists
         tracer.walks_in_regions = walks_in_regions
         tracer.foreign_results = ForeignResults(are_numbers)
@@ -192,6 +192,7 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block, code: CodeType)
             # What may raise when the Program runs does so first.
             acts = tracer.risks or state.grad_enabled is not tracer.grad_mode
             acts = acts or bool(path.choices) or any(operator.effect for operator in root.operators)
+            tracer.sizes.need_for_words(error)
             lowered = tracer.lower(error)
             if lowered is error and not acts:
                 raise error

@@ -20,7 +20,7 @@ from d2s.operators.open_items import Elements, is_open, refuse
 from d2s.operators.outside import OutsideReader
 from d2s.operators.policy import is_of_user
 from d2s.operators.run_time import Expected, check_unchanged
-from d2s.operators.sizes import Place
+from d2s.operators.sizes import OpenSizes
 from d2s.operators.sources import Item, Source
 from d2s.operators.stored import Held, Stored, content_at
 from d2s.static.program import Program, Value
@@ -39,7 +39,7 @@ class ContainerReader(OutsideReader):
 
     def __init__(
         self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset(),
-        sizes: frozenset[Place] = frozenset(),
+        sizes: OpenSizes | None = None,
     ) -> None:
         super().__init__(program, numbers, sizes)
         self.pending: dict[tuple[int, str, Any], Any] = {}

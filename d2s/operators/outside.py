@@ -27,7 +27,7 @@ from d2s.operators.guards import (
 from d2s.operators.recorder import PathRecorder
 from d2s.operators.risks import may_not_fit
 from d2s.operators.run_time import Expected, Reading, check_unchanged
-from d2s.operators.sizes import OpenSizes, Place
+from d2s.operators.sizes import OpenSizes
 from d2s.operators.sources import Argument, Attribute, Cell, Constant, Global, Item, Source
 from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -100,12 +100,12 @@ class OutsideReader(PathRecorder):
 
     def __init__(
         self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset(),
-        sizes: frozenset[Place] = frozenset(),
+        sizes: OpenSizes | None = None,
     ) -> None:
         super().__init__(program)
         self.guards = GuardSet()
         self.numbers = numbers
-        self.sizes = OpenSizes(sizes)
+        self.sizes = OpenSizes() if sizes is None else sizes
         self.sources: dict[Value, Source] = {}
         self.tensors: dict[Value, Any] = {}
         self.origins: dict[int, tuple[Any, Source]] = {}
@@ -427,7 +427,7 @@ class OutsideReader(PathRecorder):
             result = super().process(op, args, attrs)
         except Exception:
             # The sizes themselves tell what is wrong.
-            self.sizes.need(places)
+            self.sizes.need_values(places)
             raise
         for part in result if isinstance(result, tuple) else (result,):
             self.sizes.note_spec(part.spec, places)

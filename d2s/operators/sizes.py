@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from d2s.core.spec import Dim, Size, TensorSpec
+from d2s.errors import D2SError
 from d2s.operators.sources import Source
 from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable
@@ -36,6 +37,9 @@ class OpenSizes:
     ----------
     wanted : frozenset of Place
         What is left open, where the size met is neither 0 nor 1: broadcasting treats those differently.
+    steering : frozenset of Place
+        What may steer Python as any number of the run does: conditions on it are followed both ways, loops over it
+        become loops of the Program.
 
     Attributes
     ----------
@@ -43,8 +47,9 @@ class OpenSizes:
         What Python has asked for.
     """
 
-    def __init__(self, wanted: frozenset[Place] = frozenset()) -> None:
+    def __init__(self, wanted: frozenset[Place] = frozenset(), steering: frozenset[Place] = frozenset()) -> None:
         self.wanted = wanted
+        self.steering = steering
         self.needed: set[Place] = set()
         self._behind_dims: dict[Dim, frozenset[Place]] = {}
         self._behind_numbers: dict[Value, frozenset[Place]] = {}
@@ -92,10 +97,19 @@ class OpenSizes:
         self._behind_numbers[number.value] = places
 
     def need(self, places: frozenset[Place]) -> None:
-        """Give up the trace if there are any such places."""
+        """Give up the trace if there are any such places, other than those that may steer."""
+        self.need_values(places - self.steering)
+
+    def need_values(self, places: frozenset[Place]) -> None:
+        """The same where it does not help that they may steer."""
         if places:
             self.needed |= places
             raise SizeNeeded(places)
+
+    def need_for_words(self, error: BaseException) -> None:
+        """Give up the trace if an error of d2s tells of sizes that may steer: it has no words for them."""
+        if isinstance(error, D2SError) and ObjectVariable.__name__ in error.message:
+            self.need_values(self.steering)
 
     def need_for_call(self, function: Any, args: Iterable[Any]) -> frozenset[Place]:
         """The open sizes that a result of `function` depends on; a comparison needs them at once."""

@@ -27,7 +27,7 @@ from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.open_items import OPENED, is_open
 from d2s.operators.restarts import ListsOfTheRun
 from d2s.operators.run_time import set_value, show_retained
-from d2s.operators.sizes import Place
+from d2s.operators.sizes import OpenSizes
 from d2s.operators.sources import Attribute, Constant, Item
 from d2s.operators.tensors_of_objects import TensorsOfObjects
 from d2s.ops.sharing import VIEW_OPS
@@ -65,7 +65,7 @@ class Tracer(TensorsOfObjects):
 
     def __init__(
         self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset(),
-        sizes: frozenset[Place] = frozenset(),
+        sizes: OpenSizes | None = None,
     ) -> None:
         super().__init__(program, numbers, sizes)
         self.retaining: set[Value] = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from d2s.core.arrays import need_tensors
+from d2s.core.interpreter import bind
+from d2s.core.op import define_op
 from d2s.core.public import public, sizes_one_by_one
-from d2s.core.spec import broadcast_shapes
+from d2s.core.spec import Dim, TensorSpec, broadcast_shapes
 from d2s.errors import NotSupportedError, ShapeError
-from d2s.ops.annotations import Tensor
-from d2s.ops.axes import axis_index, integers, known_count, own_axis
+from d2s.ops.annotations import Array, Tensor
+from d2s.ops.axes import axis_index, integers, known_count, own_axis, size_argument
 from d2s.ops.creation import zeros
 from d2s.ops.indexing import getitem
 from d2s.ops.joining import concat, split, unbind
@@ -241,13 +244,24 @@ def cartesian_prod(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     return concat(columns, 1)
 
 
+@define_op("triangle_places", infer=lambda *, rows, columns, offset, upper: TensorSpec((2, Dim()), np.dtype("int64")))
+def triangle_places_op(*, rows: int, columns: int, offset: int, upper: bool) -> Array:
+    """Row and column numbers of the places on and above (or below) a diagonal of a matrix."""
+    return np.stack((np.triu_indices if upper else np.tril_indices)(rows, offset, columns)).astype(np.int64)
+
+
 @public()
 def tril_indices(row: int, col: int, offset: int = 0, dtype: Any = "int64") -> Tensor:
     """Places on and below a diagonal of a matrix: a row of row numbers and one of column numbers."""
-    return tensor_or_number(np.stack(np.tril_indices(row, offset, col))).cast(dtype)
+    return _triangle_places(row, col, offset, False).cast(dtype)
 
 
 @public()
 def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any = "int64") -> Tensor:
     """Places on and above a diagonal of a matrix: a row of row numbers and one of column numbers."""
-    return tensor_or_number(np.stack(np.triu_indices(row, offset, row if col is None else col))).cast(dtype)
+    return _triangle_places(row, row if col is None else col, offset, True).cast(dtype)
+
+
+def _triangle_places(row: Any, col: Any, offset: int, upper: bool) -> Tensor:
+    rows, columns = size_argument(row, "row"), size_argument(col, "col")
+    return bind(triangle_places_op, rows=rows, columns=columns, offset=operator.index(offset), upper=upper)

@@ -123,9 +123,24 @@ def _sliced_size(part: slice, size: Size) -> Size:
         raise ShapeError("the step of a slice cannot be 0")
     if bounds in ((None, None, None), (0, None, None), (None, None, 1)):
         return size
-    if isinstance(size, Dim) or any(isinstance(bound, Dim) for bound in bounds):
+    if bounds == (None, None, -1):
+        return size
+    if any(isinstance(bound, Dim) for bound in bounds):
         return Dim()
+    if isinstance(size, Dim):
+        return _from_an_end(part, 0 if size.may_be_one else 2)
     return len(range(*part.indices(size)))
+
+
+def _from_an_end(part: slice, known: int) -> Size:
+    """The size of the first or last elements of an axis of at least `known`; a new Dim if it depends on the rest."""
+    start, stop, step = part.start, part.stop, part.step
+    if step in (None, 1):
+        if start in (None, 0) and stop is not None and 0 <= stop <= known:
+            return int(stop)
+        if stop is None and start is not None and -known <= start < 0:
+            return -int(start)
+    return Dim()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from d2s.core.arrays import need_tensors
+from d2s.core.interpreter import bind
+from d2s.core.op import Op, define_op
 from d2s.core.public import public
+from d2s.core.spec import DType, Size, TensorSpec
 from d2s.errors import ArgumentError, ShapeError
 from d2s.ops.annotations import Array, Tensor
+from d2s.ops.axes import is_symbolic
 from d2s.ops.gathering import index_select
 from d2s.ops.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d
 from d2s.ops.products import matmul
@@ -81,23 +85,36 @@ def interpolate(
     if is_last:
         x = moveaxis(x, -1, 1)
     old = list(x.shape[2:])
-    if not all(isinstance(one, int) for one in old):
-        raise ShapeError("interpolation needs sizes that are known")
     new, factors = _sizes(old, size, scale_factor)
-    ratios = [
-        one / other if factor is None or recompute_scale_factor else 1 / factor
-        for one, other, factor in zip(old, new, factors, strict=True)
-    ]
+    if recompute_scale_factor:
+        factors = [None] * len(new)
     if mode == "area":
         result = adaptive_avg_pool1d(x, new[0]) if x.ndim == 3 else adaptive_avg_pool2d(x, new)
     elif mode == "nearest":
-        result = _nearest(x, new, ratios)
+        result = x
+        for axis, (one, other, factor) in enumerate(zip(old, new, factors, strict=True), 2):
+            result = index_select(result, _made(nearest_places_op, old=one, new=other, factor=factor), axis)
     else:
-        result = _weighted(x, new, ratios, mode, align_corners, align_mode)
+        starts_at_edge = align_mode == 1 and mode != "bicubic"
+        matrices = [
+            _made(
+                interpolation_op, old=one, new=other, factor=factor, cubic=mode == "bicubic",
+                align_corners=bool(align_corners), starts_at_edge=starts_at_edge, dtype=x.dtype)
+            for one, other, factor in zip(old, new, factors, strict=True)
+        ]
+        result = matmul(matrices[0], x) if len(matrices) == 2 else x
+        result = matmul(result, matrices[-1].T)
     return moveaxis(result, 1, -1) if is_last else result
 
 
-def _sizes(old: list[int], size: Any, scale_factor: Any) -> tuple[list[int], list[float | None]]:
+def _made(op: Op, *, old: Any, new: Any, **attrs: Any) -> Any:
+    """What `op` gives: an array if the sizes are known, else a tensor."""
+    if is_symbolic(old) or is_symbolic(new):
+        return bind(op, old=old, new=new, **attrs)
+    return op.forward(old=old, new=new, **attrs)
+
+
+def _sizes(old: list[Any], size: Any, scale_factor: Any) -> tuple[list[Any], list[float | None]]:
     """The new sizes, and the factors if those were given."""
     if (size is None) == (scale_factor is None):
         raise ArgumentError("interpolation needs either size or scale_factor")
@@ -106,33 +123,46 @@ def _sizes(old: list[int], size: Any, scale_factor: Any) -> tuple[list[int], lis
     if len(numbers) != len(old):
         raise ShapeError(f"interpolation needs {counted(len(old), 'size')} or factors, got {len(numbers)}")
     if scale_factor is None:
-        new = [int(one) for one in numbers]
+        new = [one if is_symbolic(one) else int(one) for one in numbers]
     else:
-        new = [int(one * float(factor)) for one, factor in zip(old, numbers, strict=True)]
-    if min(new) < 1:
+        new = [_scaled(one, float(factor)) for one, factor in zip(old, numbers, strict=True)]
+    if any(isinstance(one, int) and one < 1 for one in new):
         raise ShapeError(f"interpolation of sizes {old} to {new}: sizes must be positive")
     return new, [None if scale_factor is None else float(factor) for factor in numbers]
 
 
-def _nearest(x: Tensor, new: list[int], ratios: list[float]) -> Tensor:
-    for axis, (size, ratio) in enumerate(zip(new, ratios, strict=True), 2):
-        places = np.minimum((np.arange(size) * ratio).astype(np.int64), x.shape[axis] - 1)
-        x = index_select(x, places, axis)
-    return x
+def _scaled(old: Any, factor: float) -> Any:
+    if not is_symbolic(old):
+        return int(old * factor)
+    if not factor.is_integer():
+        raise ShapeError(f"interpolation by {factor:g} needs sizes that are known", kind="S06")
+    return old * int(factor)
 
 
-def _weighted(
-    x: Tensor, new: list[int], ratios: list[float], mode: str, align_corners: bool, align_mode: int
-) -> Tensor:
-    matrix_of = _cubic if mode == "bicubic" else _linear
-    starts_at_edge = align_mode == 1 and mode != "bicubic"
-    matrices = [
-        matrix_of(old, size, _positions(old, size, ratio, align_corners, starts_at_edge)).astype(x.dtype)
-        for old, size, ratio in zip(x.shape[2:], new, ratios, strict=True)
-    ]
-    if len(matrices) == 2:
-        x = matmul(matrices[0], x)
-    return matmul(x, matrices[-1].T)
+def _ratio(old: int, new: int, factor: float | None) -> float:
+    """How many old pixels there are to a new one."""
+    if new < 1:
+        raise ShapeError(f"interpolation of size {old} to {new}: sizes must be positive")
+    return old / new if factor is None else 1 / factor
+
+
+@define_op("nearest_places", infer=lambda *, old, new, factor: TensorSpec((new,), np.dtype("int64")))
+def nearest_places_op(*, old: int, new: int, factor: float | None) -> Array:
+    """Of each of `new` pixels, the nearest of `old` ones."""
+    return np.minimum((np.arange(new) * _ratio(old, new, factor)).astype(np.int64), old - 1)
+
+
+def _infer_interpolation(*, old: Size, new: Size, dtype: DType, **how: Any) -> TensorSpec:
+    return TensorSpec((new, old), dtype)
+
+
+@define_op("interpolation", infer=_infer_interpolation)
+def interpolation_op(
+    *, old: int, new: int, factor: float | None, cubic: bool, align_corners: bool, starts_at_edge: bool, dtype: DType
+) -> Array:
+    """Matrix (new, old) of the weights of old pixels in new ones."""
+    positions = _positions(old, new, _ratio(old, new, factor), align_corners, starts_at_edge)
+    return (_cubic if cubic else _linear)(old, new, positions).astype(dtype)
 
 
 def _positions(old: int, new: int, ratio: float, align_corners: bool, starts_at_edge: bool) -> Array:

@@ -12,7 +12,7 @@ from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.public import public
 from d2s.core.spec import Dim, Size, TensorSpec
-from d2s.errors import DTypeError, ShapeError
+from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, is_tensor
 from d2s.ops.axes import axis_index, integers, known_count, own_axis, size_argument
 from d2s.ops.casting import assign_op
@@ -205,9 +205,9 @@ def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = Non
     total = x.shape[place]
     num_or_sections = known_count(num_or_sections)
     if isinstance(num_or_sections, int):
-        if num_or_sections < 1 or total % num_or_sections:
-            raise ShapeError(
-                f"split of shape {x.shape} along axis {axis}: {num_or_sections} equal parts are not possible")
+        if num_or_sections < 1:
+            raise ArgumentError(f"split into {num_or_sections} parts along axis {axis} of shape {list(x.spec.shape)}")
+        # Where they are not equal, the op says so.
         sizes: tuple[Any, ...] = (total // num_or_sections,) * num_or_sections
     else:
         sizes = integers(num_or_sections)

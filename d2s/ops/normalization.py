@@ -309,6 +309,9 @@ def group_norm(
     if isinstance(sizes[channel], int) and sizes[channel] % num_groups:
         raise ShapeError(
             f"group_norm: {counted(sizes[channel], 'channel')} cannot be split into {counted(num_groups, 'group')}")
+    elif not isinstance(sizes[channel], int):
+        # The run sees whether they can.
+        x = reshape(x, [*sizes[:channel], num_groups, sizes[channel] // num_groups, *sizes[channel + 1 :]])
     if channel == 1:
         grouped, axes = reshape(x, [sizes[0], num_groups, -1]), [2]
     else:

@@ -9,10 +9,12 @@ import numpy as np
 
 from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
+from d2s.core.op import define_op
 from d2s.core.public import public
+from d2s.core.spec import DType, TensorSpec
 from d2s.errors import ShapeError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.axes import need_axes
+from d2s.ops.axes import is_symbolic, need_axes
 from d2s.ops.casting import cast
 from d2s.ops.creation import arange, ones
 from d2s.ops.gathering import take_along_axis
@@ -186,13 +188,21 @@ def avg_pool1d(
 
 def _bins(size: Any, count: Any) -> list[tuple[int, int]]:
     """The ranges of an adaptive pooling: `count` ranges that cover `size` elements, overlapping if need be."""
-    if not isinstance(size, int):
+    if not isinstance(size, int) or not isinstance(count, int):
         raise ShapeError("adaptive pooling needs sizes that are known", kind="S06")
     return [(index * size // count, -(-(index + 1) * size // count)) for index in range(count)]
 
 
-def _averaging(size: Any, count: Any, dtype: Any) -> Array:
-    """Matrix (count, size) that takes the mean of each range."""
+def _averaging(size: Any, count: Any, dtype: DType) -> Any:
+    """Matrix (count, size) that takes the mean of each range: an array if the sizes are known."""
+    if is_symbolic(size) or is_symbolic(count):
+        return bind(averaging_op, size=size, count=count, dtype=dtype)
+    return averaging_op.forward(size=size, count=count, dtype=dtype)
+
+
+@define_op("averaging", infer=lambda *, size, count, dtype: TensorSpec((count, size), dtype))
+def averaging_op(*, size: int, count: int, dtype: DType) -> Array:
+    """Matrix (count, size) that takes the mean of each range of an adaptive pooling."""
     matrix = np.zeros((count, size), dtype)
     for row, (start, stop) in enumerate(_bins(size, count)):
         matrix[row, start:stop] = 1 / (stop - start)

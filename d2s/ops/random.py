@@ -12,7 +12,7 @@ from d2s.core.public import public, sizes_one_by_one
 from d2s.core.spec import DType, Shape, Size, TensorSpec, as_dtype, default_dtype, is_floating
 from d2s.errors import ArgumentError, DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
-from d2s.ops.axes import shape_argument, size_argument
+from d2s.ops.axes import is_symbolic, shape_argument, size_argument
 from d2s.ops.promotion import floating
 
 _bits = np.random.PCG64()
@@ -83,6 +83,8 @@ def gaussian_op(*, shape: tuple[int, ...], dtype: DType, mean: float = 0.0, std:
 @define_op("randint", infer=_infer_shaped, random=True)
 def randint_op(*, shape: tuple[int, ...], dtype: DType, low: int, high: int) -> Array:
     """Whole numbers spread evenly over [low, high)."""
+    if low >= high:
+        raise ArgumentError(f"randint needs low < high, got {low} and {high}")
     return np.asarray(generator().integers(low, high, shape)).astype(dtype)
 
 
@@ -226,10 +228,9 @@ def randint(low: Any = 0, high: Any = None, shape: Any = (1,), dtype: Any = None
         If there is no such number.
     """
     first, end = (0, low) if high is None else (low, high)
-    if first >= end:
-        raise ArgumentError(f"randint needs low < high, got {first} and {end}")
     wanted = as_dtype("int64" if dtype is None else dtype)
-    return bind(randint_op, shape=shape_argument(shape), dtype=wanted, low=int(first), high=int(end))
+    first, end = (number if is_symbolic(number) else int(number) for number in (first, end))
+    return bind(randint_op, shape=shape_argument(shape), dtype=wanted, low=first, high=end)
 
 
 @public()

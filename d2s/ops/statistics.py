@@ -175,7 +175,7 @@ def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, na
     return x / norm(x, p, axis, True).maximum(epsilon)
 
 
-@public(x="input", axis="dim")
+@public()
 def median(
     x: Tensor, axis: int | None = None, keepdim: bool = False, mode: str = "avg", name: str | None = None
 ) -> Tensor:

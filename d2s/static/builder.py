@@ -115,7 +115,7 @@ class StaticInterpreter(TensorObjects):
         blocks: tuple[Block, ...] = (),
     ) -> Operator:
         """Append an operator to the current block."""
-        location = self._known_location or operator_location()
+        location = operator_location(self._known_location)
         found = Operator(kind, inputs, outputs, attrs or {}, op, effect, blocks, location)
         self.block.operators.append(found)
         for output in outputs:

@@ -108,7 +108,7 @@ def _refusal(error: Exception, operator: Operator, frame: FrameType, operands: s
 def _as_called(names: Mapping[str, Any]) -> Found | None:
     """What the user has called where `_refusal` asks what is wrong."""
     operator: Operator = names["operator"]
-    called = None if operator.location is None or operator.location.of_gradient else operator.location.called
+    called = None if operator.location is None else operator.location.called
     if called is None:
         return None if operator.op is None else (operator.op.name, names["arrays"])
     return called.with_operands(names["arrays"])

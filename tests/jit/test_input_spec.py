@@ -123,3 +123,154 @@ def test_specs_are_never_changed():
     f = d2s.to_static(lambda x: x * 2, input_spec=[spec])
     f(d2s.ones([3, 2]))
     assert repr(spec) == before
+
+
+# --- sizes that InputSpec declares to be free ------------------------------------------------------------------------
+
+functional = d2s.nn.functional
+
+
+def rows_summed(x):
+    total = d2s.zeros([4])
+    for number, row in enumerate(x):
+        total = total + row * number
+    return total
+
+
+def counted_up(x):
+    total = 0.0
+    for place in range(x.shape[0]):
+        total = total + x[place] * place
+    return total
+
+
+def checked(x):
+    assert x.shape[0] >= 2, "too small"
+    return x * 2
+
+
+def filled(x):
+    y = d2s.zeros([x.shape[0], 4])
+    y[0] = x[0]
+    y[x.shape[0] - 1] = x[1]
+    return y
+
+
+def images(x):
+    return x.reshape([1, 1, -1, 4])
+
+
+# A Program of each serves all sizes greater than 1.
+ONE_PROGRAM = {
+    "tile": lambda x: d2s.tile(x[:1], [x.shape[0], 1]),
+    "expand": lambda x: x[:1].expand([x.shape[0], 4]) * x[-1:].expand([x.shape[0], -1]),
+    "expand_as": lambda x: x[:1].expand_as(x),
+    "split": lambda x: d2s.split(x, [2, x.shape[0] - 2])[0],
+    "split the rest": lambda x: d2s.split(x, [-1, 1])[0],
+    "chunk": lambda x: d2s.chunk(d2s.concat([x, x]), 2)[1],
+    "reshape": lambda x: x.reshape([x.shape[0] * 2, 2]) + x.reshape([-1, x.shape[1] // 2]),
+    "full": lambda x: d2s.full([x.shape[0], 1], 2.0) + d2s.zeros(x.shape) + d2s.ones([*x.shape[:1], 4]),
+    "arange": lambda x: x + d2s.arange(x.shape[0] - 1, -1, -1, dtype="float32").unsqueeze(1),
+    "linspace": lambda x: x + d2s.linspace(0, 1, x.shape[0]).unsqueeze(1),
+    "eye": lambda x: d2s.eye(x.shape[0]) @ x,
+    "randint": lambda x: x[d2s.randint(0, x.shape[0], [3])].shape,
+    "one_hot": lambda x: functional.one_hot(d2s.to_tensor([0, 1]), x.shape[0]) @ x,
+    "pad": lambda x: functional.pad(images(x), [0, 1, x.shape[0], 1]),
+    "roll": lambda x: d2s.roll(x, x.shape[0] - 1, 0),
+    "slices": lambda x: x[x.shape[0] // 2:].sum(0) + x[:x.shape[0] - 1].sum(0) + x[::-1][0],
+    "repeat_interleave": lambda x: d2s.repeat_interleave(x, 3, 0) * d2s.repeat_interleave(x[0], 3 * x.shape[0]).sum(),
+    "interpolate": lambda x: functional.interpolate(images(x), scale_factor=2),
+    "interpolate to": lambda x: functional.interpolate(images(x), size=[x.shape[0] + 1, 3], mode="bilinear"),
+    "adaptive pool": lambda x: functional.adaptive_avg_pool2d(images(x), [2, 2]),
+    "topk": lambda x: d2s.topk(x[:, 0], x.shape[0] - 1)[0],
+    "meshgrid": lambda x: d2s.meshgrid(d2s.arange(x.shape[0]), d2s.arange(3))[0] * x[0, 0],
+    "einsum": lambda x: d2s.einsum("ij,kj->ik", x, x),
+    "tril_indices": lambda x: d2s.tril_indices(x.shape[0], x.shape[0]),
+    "a loop over rows": rows_summed,
+    "a loop over numbers": counted_up,
+    "a list of rows": lambda x: d2s.stack([row * 2 for row in x]),
+    "sum of rows": lambda x: sum(x[place] for place in range(x.shape[0])),
+    "an assertion": checked,
+    "writes": filled,
+    "conditions": lambda x: x * 2 if x.shape[0] > 4 and x.shape[0] % 2 == 0 else x + 1,
+    "a condition on the shape": lambda x: x * 2 if x.shape == [4, 4] else x,
+    "a size chosen": lambda x: d2s.zeros([x.shape[0] if x.shape[0] > 4 else 4]) + x.sum(),
+}
+# Layers that are given three axes, of which the first is free.
+LAYERS = {
+    "lstm": d2s.nn.LSTM(4, 3), "attention": d2s.nn.MultiHeadAttention(4, 2), "batch_norm": d2s.nn.BatchNorm1D(3),
+    "encoder": d2s.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0), "conv": d2s.nn.Conv1D(3, 2, 3),
+    "embedding": lambda x: d2s.nn.functional.embedding((x[:, :, 0] > 0.5).cast("int64"), d2s.eye(2)),
+}
+
+
+@pytest.mark.parametrize("name", [*ONE_PROGRAM, *LAYERS])
+def test_one_program_serves_every_size(name):
+    function = {**ONE_PROGRAM, **LAYERS}[name]
+
+    shape = [4]
+    if name in LAYERS:
+        shape = [3, 4]
+        for parameter in getattr(function, "parameters", list)():
+            parameter.stop_gradient = True
+
+    def program(x):
+        result = function(x)
+        return result[0] if isinstance(result, tuple) else result
+
+    static = d2s.to_static(program, input_spec=[InputSpec([None, *shape])])
+    for size in (4, 2, 3, 5, 6, 7):
+        seen = []
+        for called in (program, static):
+            d2s.seed(size)
+            x = d2s.rand([size, *shape])
+            x.stop_gradient = False
+            result = called(x)
+            if isinstance(result, d2s.Tensor):
+                if not result.stop_gradient:
+                    (result * result).sum().backward()
+                seen.append((result.numpy(), result.stop_gradient, None if x.grad is None else x.grad.numpy()))
+            else:
+                seen.append(result)
+        np.testing.assert_equal(seen[1], seen[0])
+    assert len(static.program_cache) == 1
+    assert static.program_cache.traces == 1
+
+
+def test_sizes_that_do_not_fit_are_refused_in_the_words_of_eager_mode():
+    for function in (
+        lambda x: d2s.split(x, 2), lambda x: x.reshape([3, -1]), lambda x: d2s.ones([2, 4]) @ x, lambda x: x[4],
+        lambda x: d2s.randint(4, x.shape[0], [2]), lambda x: d2s.topk(x[:, 0], 5), checked_to_be_even,
+        lambda x: d2s.ones([2]) + d2s.ones([3]) if x.shape[0] > 4 else x,
+    ):
+        static = d2s.to_static(function, input_spec=[InputSpec([None, 4])])
+        for size in (4, 5, 3, 7):
+            messages = []
+            for called in (function, static):
+                try:
+                    called(d2s.ones([size, 4]))
+                except Exception as error:
+                    messages.append((type(error), str(error)))
+                else:
+                    messages.append(None)
+            assert messages[0] == messages[1]
+    with pytest.raises(d2s.ShapeError, match="group_norm"):
+        grouped = d2s.to_static(
+            lambda x: functional.group_norm(x.reshape([1, -1, 4]), 2), input_spec=[InputSpec([None, 4])])
+        assert grouped(d2s.ones([4, 4])).shape == [1, 4, 4]
+        grouped(d2s.ones([5, 4]))
+
+
+def checked_to_be_even(x):
+    if x.shape[0] % 2:
+        raise ValueError(f"{x.shape[0]} is odd")
+    return x
+
+
+def test_where_a_graph_is_not_possible_each_size_has_its_program():
+    """The list of parts is as long as the axis; Python has to know it."""
+    static = d2s.to_static(lambda x: x.unbind(0)[-1], input_spec=[InputSpec([None, 4])])
+    for size in (2, 3, 2):
+        x = d2s.rand([size, 4])
+        np.testing.assert_array_equal(static(x).numpy(), x.numpy()[-1])
+    assert len(static.program_cache) == 2

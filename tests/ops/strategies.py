@@ -911,3 +911,27 @@ def _logspace(draw: Draw) -> Case:
 def _complex(draw: Draw) -> Case:
     first, second = broadcastable(draw)
     return Case([reals(draw, first), reals(draw, second)])
+
+
+@case_of("averaging")
+def _averaging(draw: Draw) -> Case:
+    return Case([], {"size": draw(st.integers(1, 6)), "count": draw(st.integers(1, 6)), "dtype": F64})
+
+
+@case_of("nearest_places")
+def _nearest_places(draw: Draw) -> Case:
+    factor = draw(st.sampled_from([None, 1.5]))
+    return Case([], {"old": draw(st.integers(1, 5)), "new": draw(st.integers(1, 6)), "factor": factor})
+
+
+@case_of("interpolation")
+def _interpolation(draw: Draw) -> Case:
+    flags = {name: draw(st.booleans()) for name in ("cubic", "align_corners", "starts_at_edge")}
+    sizes = {"old": draw(st.integers(1, 5)), "new": draw(st.integers(1, 6))}
+    return Case([], {**sizes, "factor": draw(st.sampled_from([None, 1.5])), **flags, "dtype": F64})
+
+
+@case_of("triangle_places")
+def _triangle_places(draw: Draw) -> Case:
+    sizes = {"rows": draw(st.integers(0, 4)), "columns": draw(st.integers(0, 4))}
+    return Case([], {**sizes, "offset": draw(st.integers(-2, 2)), "upper": draw(st.booleans())})

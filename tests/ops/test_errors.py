@@ -45,7 +45,7 @@ def x(*shape: int) -> Any:
         (lambda: d2s.concat([x(2, 3), x(2)]), ShapeError, "as many axes"),
         (lambda: d2s.concat([]), ShapeError, "concat needs at least one tensor"),
         (lambda: d2s.stack([x(2), x(3)]), ShapeError, "stack of different shapes: 2 is not 3"),
-        (lambda: d2s.split(x(5), 2), ShapeError, "split of shape [5] along axis 0: 2 equal parts are not possible"),
+        (lambda: d2s.split(x(5), 2), ShapeError, "split into [2, 2] along axis 0 of shape [5]: the sum is not 5"),
         (lambda: d2s.split(x(5), [2, 2]), ShapeError, "the sum is not 5"),
         (lambda: d2s.topk(x(3), 4), ShapeError, "k must lie between 1 and the size"),
         (lambda: d2s.tril(x(3)), ShapeError, "at least 2 axes, got shape [3]"),

@@ -7,11 +7,16 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import d2s
 
+from .calls import CALLS, Draw
+from .calls_of_methods import PROGRAMS
 from .peers import peer_named
+from .test_calls import DIFFERENCES as OTHER_RESULTS
+from .test_calls import function_of, parts_of, tensors_in
 
 # Arguments that Paddle 3.3 has added for programs of another library.
 NOT_TAKEN = {
@@ -131,3 +136,37 @@ def test_classes_and_functions_of_modules(path: str) -> None:
     if expected is not None and found is not None:
         without_self = ([one for one in each if one[0] not in ("self", "cls")] for each in (expected, found))
         assert (next(without_self) == next(without_self)) is (path not in OF_MODULES)
+
+
+def with_other_names() -> list[tuple[str, str, str]]:
+    """Functions, parameters of theirs, and other names of these."""
+    found = {
+        (name.partition("|")[0], parameter, other)
+        for name in CALLS if name not in PROGRAMS and not name.startswith("Tensor.")
+        for other, parameter in getattr(function_of(d2s, name), "other_names", {}).items()}
+    return sorted(found)
+
+
+@pytest.mark.parametrize(("name", "parameter", "other"), with_other_names())
+def test_other_names_of_arguments_are_those_of_paddle(name: str, parameter: str, other: str) -> None:
+    peer_named("paddle")
+    import paddle
+
+    names = list(inspect.signature(function_of(d2s, name)).parameters)
+    for case in (case for case in CALLS if case.partition("|")[0] == name and case not in OTHER_RESULTS):
+        call = CALLS[case](Draw(0))
+        given = dict(zip(names, call.args, strict=False)) | call.kwargs
+        if parameter not in given or len(call.args) > len(names):
+            continue
+        renamed = {other if key == parameter else key: value for key, value in given.items()}
+        results = []
+        for module, arguments in ((d2s, given), (d2s, renamed), (paddle, renamed)):
+            with np.errstate(all="ignore"):
+                result = function_of(module, name)(**tensors_in(arguments, module.to_tensor, []))
+            results.append([
+                np.asarray(part.numpy()) for part in parts_of(result) if isinstance(part, module.Tensor)])
+        for ours, same, theirs in zip(*results, strict=True):
+            np.testing.assert_array_equal(ours, same)
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+        return
+    pytest.skip("no call names it")
