@@ -166,6 +166,20 @@ def check_fits(into: TensorSpec, value: TensorSpec) -> None:
         raise DTypeError(f"{value.dtype.name} cannot be written into a tensor of {into.dtype.name}", kind="D04")
 
 
+def check_same_shape(into: TensorSpec, value: TensorSpec) -> None:
+    """Check that the values of a tensor can be replaced; sizes that only the run knows are left to it.
+
+    Raises
+    ------
+    ShapeError
+        If the shape is another one.
+    """
+    pairs = list(zip(into.shape, value.shape, strict=False))
+    if len(into.shape) != len(value.shape) or any(
+            old != new and isinstance(old, int) and isinstance(new, int) for old, new in pairs):
+        raise ShapeError(f"set_value needs shape {list(into.shape)}, got {list(value.shape)}", kind="S04")
+
+
 def as_dtype(dtype: Any) -> DType:
     """NumPy dtype of a dtype, its name ("float32", "paddle.float32") or a Python or NumPy type.
 

@@ -14,7 +14,7 @@ from typing import Any
 from d2s.core.interpreter import TensorBase, set_grad_mode, state
 from d2s.core.op import Op
 from d2s.core.spec import DType, TensorSpec
-from d2s.errors import ShapeError, TracingError, UnsupportedSyntaxError, user_location
+from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import layer_guards, policy, sharing, views
 from d2s.operators.choices import joined_spec, may_be, may_replace
 from d2s.operators.closures import Lowering
@@ -231,8 +231,7 @@ class Tracer(TensorsOfObjects):
         new = value if isinstance(value, TensorBase) else self._constant_tensor(value, None)
         if new.dtype != variable.dtype:  # type: ignore[attr-defined]
             new = new.astype(variable.dtype)  # type: ignore[attr-defined]
-        if new.spec.shape != variable.spec.shape:  # type: ignore[attr-defined]
-            raise ShapeError(f"set_value needs shape {list(variable.spec.shape)}, got {list(new.spec.shape)}")  # type: ignore[attr-defined]
+        new = self.fitting(new, variable)
         views.write(self, variable, self.symbol(new).detach(), data_only=True)
 
     def record_write(self, tensor: Any, variable: Variable, value: Value) -> None:

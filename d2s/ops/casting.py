@@ -10,7 +10,7 @@ from d2s.core.arrays import no_tensor
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.public import public
-from d2s.core.spec import DType, TensorSpec, as_dtype
+from d2s.core.spec import DType, TensorSpec, as_dtype, check_fits, check_same_shape, spec_of
 from d2s.ops.annotations import Array, Tensor
 
 
@@ -64,3 +64,22 @@ def cast(x: Tensor, dtype: Any) -> Tensor:
     if is_other:
         return bind(cast_op, x, dtype=wanted)
     return x
+
+
+def _infer_fit(value: TensorSpec, into: TensorSpec, *, whole: bool) -> TensorSpec:
+    if not whole:
+        check_fits(into, value)
+        return value
+    check_same_shape(into, value)
+    return TensorSpec(tuple(
+        new if isinstance(new, int) else old for new, old in zip(value.shape, into.shape, strict=True)), value.dtype)
+
+
+@define_op("fit", infer=_infer_fit)
+def fit_op(value: Array, into: Array, *, whole: bool) -> Array:
+    """What is written in place to `into`, where only the run knows whether it fits."""
+    (check_same_shape if whole else check_fits)(spec_of(into), spec_of(value))
+    return value
+
+
+fit_op.vjp(lambda g, out, value, into, *, whole: g, None)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from d2s.core.arrays import as_array, no_operand, several_elements
-from d2s.core.interpreter import TensorBase, state
+from d2s.core.interpreter import TensorBase, bind, state
 from d2s.core.op import Op
-from d2s.core.spec import TensorSpec, as_dtype, is_floating, spec_of
+from d2s.core.spec import TensorSpec, as_dtype, check_same_shape, is_floating, spec_of
 from d2s.errors import (
     DTypeError,
     LeafError,
@@ -23,6 +23,7 @@ from d2s.errors import (
     operator_location,
     user_location,
 )
+from d2s.ops.casting import cast_op, fit_op
 from d2s.ops.promotion import dtype_with_number
 from d2s.static.program import Block, Names, Operator, Program, Value, Write, map_values, values_in
 from d2s.static.tensor_objects import TensorObjects
@@ -332,9 +333,9 @@ class StaticInterpreter(TensorObjects):
             self.program.writes[found[0]] = Write(old, kept, through)
 
     def maker(self, value: Value) -> Operator | None:
-        """The op that made `value`, behind casts."""
+        """The op that made `value`, behind casts and checks of its shape."""
         found = self.definitions.get(value)
-        while found is not None and found[0].kind == "cast":
+        while found is not None and found[0].op in (cast_op, fit_op):
             found = self.definitions.get(found[0].inputs[0])
         return None if found is None else found[0]
 
@@ -343,7 +344,15 @@ class StaticInterpreter(TensorObjects):
         from d2s.ops.creation import assign
 
         new = value if isinstance(value, TensorBase) else self._constant_tensor(value, None)
-        self.rebind(variable, self.value_of(assign(new.detach()).astype(variable.dtype)))  # type: ignore[attr-defined]
+        written = assign(self.fitting(new.detach(), variable)).astype(variable.dtype)  # type: ignore[attr-defined]
+        self.rebind(variable, self.value_of(written))
+
+    def fitting(self, value: Any, variable: Variable) -> Any:
+        """`value`, whose shape must be that of `variable`; where only the run knows, it sees."""
+        check_same_shape(variable.spec, value.spec)
+        if value.spec.shape == variable.spec.shape:
+            return value
+        return bind(fit_op, value, variable, whole=True)
 
     def known_value(self, value: Value) -> Any:
         """The array of a value that is computed from constants only, or None."""

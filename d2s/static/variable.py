@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from d2s.core.interpreter import TensorBase
+from d2s.core.interpreter import TensorBase, bind
+from d2s.core.public import public
 from d2s.core.spec import Dim, DType, TensorSpec, check_fits
 from d2s.device import CPUPlace
 from d2s.errors import DTypeError, HookError, LeafError, TracingError, user_location
+from d2s.ops.casting import fit_op
 from d2s.ops.methods import TensorMethods
 from d2s.static.program import Value
 
@@ -94,6 +96,8 @@ class Variable(TensorBase, TensorMethods):
         """
         if new.spec != self.spec:
             check_fits(self.spec, new.spec)
+            if not (self.spec.is_static and new.spec.is_static) and new.spec.shape != self.spec.shape:
+                new = bind(fit_op, new, self, whole=False)
             if new.dtype != self.dtype:
                 new = new.cast(self.dtype)
         self.interpreter.assign_version(self, new)
@@ -227,6 +231,7 @@ class Variable(TensorBase, TensorMethods):
 
         return detach(self)
 
+    @public()
     def set_value(self, value: Any) -> None:
         """Replace the values in place, keeping dtype."""
         self.interpreter.set_value(self, value)

@@ -935,3 +935,9 @@ def _interpolation(draw: Draw) -> Case:
 def _triangle_places(draw: Draw) -> Case:
     sizes = {"rows": draw(st.integers(0, 4)), "columns": draw(st.integers(0, 4))}
     return Case([], {**sizes, "offset": draw(st.integers(-2, 2)), "upper": draw(st.booleans())})
+
+
+@case_of("fit")
+def _fit(draw: Draw) -> Case:
+    shape, is_whole = draw(shapes()), draw(st.booleans())
+    return Case([reals(draw, shape), reals(draw, shape if is_whole else (*shape, 1))], {"whole": is_whole})
