@@ -42,6 +42,8 @@ class StaticInterpreter(TensorObjects):
 
     priority = 10
     checks_nan = False
+    # What to do where Python needs a value; None: what a function that is traced may do.
+    advice: str | None = None
     # Which time of following code this is, where code is followed several times.
     run: Any = None
 
@@ -419,18 +421,15 @@ class StaticInterpreter(TensorObjects):
         out = self.new_value(_call_name(function), None, kind=kind)
         return ObjectVariable(self, self.emit("python", (), (out,), {"call": template}, effect=effect).outputs[0])
 
+    def check_readable(self, variable: Variable, use: str) -> None:
+        """Called before the values of a tensor are read as something else, for `use`."""
+
     def list_of_values(self, variable: Variable) -> Any:
         """``variable.tolist()``."""
         return self.method_call(variable, "tolist")
 
     def method_call(self, variable: Variable, name: str, *args: Any) -> Any:
         """Call a method of the Tensor that `variable` stands for, when the Program runs."""
-        if name == "backward":
-            raise UnsupportedSyntaxError(
-                "backward() inside a static function is not supported", user_location(),
-                "Return the loss and call backward() on it outside.",
-                kind="U01",
-            )
         return self.python_call(_call_method, (variable, name, *args), effect=True)
 
     def walk_from(self, function: Any, tensors: list[Any], **options: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from d2s.core.spec import Dim, TensorSpec, as_dtype, is_floating
-from d2s.errors import DTypeError, HookError, ProgramError, ShapeError, user_location
+from d2s.errors import DTypeError, HookError, ProgramError, ShapeError, UnsupportedSyntaxError, user_location
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Operator, Program, Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -33,6 +33,22 @@ class GraphInterpreter(StaticInterpreter):
         self._named: dict[str, Variable] = {}
         self.differentiated: set[Value] = set()
         self.plans: dict[Any, Any] = {}
+
+    advice = (
+        "Fetch it: Executor().run(program, feed, fetch_list) gives its values; or let the Program compute with it, by "
+        "operators, static.nn.cond, static.nn.while_loop or static.py_func.")
+
+    def check_readable(self, variable: Variable, use: str) -> None:
+        raise variable._concrete(use)
+
+    def method_call(self, variable: Variable, name: str, *args: Any) -> Any:
+        if name in ("retain_grads", "_register_backward_hook"):
+            return super().method_call(variable, name, *args)
+        shown = "grad" if name.startswith("__") else f"{name}()"
+        raise UnsupportedSyntaxError(
+            f"{shown} of {variable.name}, a variable of a Program that is built by hand: nothing has been computed yet",
+            user_location(), "static.append_backward(loss) and static.gradients(targets, inputs) give gradients as "
+            "variables, which can be fetched.", kind="U01")
 
     # --- variables ---------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -111,11 +111,13 @@ class Variable(TensorBase, TensorMethods):
 
     def numpy(self) -> Any:
         """The values as a symbolic NumPy array."""
+        self.interpreter.check_readable(self, "numpy()")
         return self.interpreter.python_call(_numpy_of, (self,), kind=np.ndarray)
 
     @property
     def data(self) -> Any:
         """The array that will hold the values, as a symbolic NumPy array."""
+        self.interpreter.check_readable(self, "data")
         return self.interpreter.python_call(getattr, (self, "data"), kind=np.ndarray)
 
     def known_value(self) -> np.ndarray[Any, Any]:
@@ -127,6 +129,7 @@ class Variable(TensorBase, TensorMethods):
 
     def tolist(self) -> Any:
         """The values as a symbolic nested list."""
+        self.interpreter.check_readable(self, "tolist()")
         return self.interpreter.list_of_values(self)
 
     def __bool__(self) -> bool:
@@ -170,18 +173,29 @@ class Variable(TensorBase, TensorMethods):
             f"{use} needs the values of a tensor, which are known only when the Program runs "
             f"({self.value.name}: {self.value.spec})",
             user_location(),
-            "Keep it a tensor, or keep this function eager with @d2s.jit.not_to_static.",
+            self.interpreter.advice or "Keep it a tensor, or keep this function eager with @d2s.jit.not_to_static.",
             kind="T01",
         )
 
     def __len__(self) -> int:
-        shape = self.spec.shape
-        if not shape:
+        if not self.spec.shape:
             raise DTypeError("a 0-d tensor has no len()")
-        size = shape[0]
+        return self._length("len()")
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.spec.shape:
+            self._length("a loop over a tensor")
+        return super().__iter__()
+
+    def __contains__(self, item: Any) -> bool:
+        return any(row is item or row == item for row in self)
+
+    def _length(self, use: str) -> int:
+        """The first size, which Python needs for `use`."""
+        size = self.spec.shape[0]
         if not isinstance(size, int):
             self.interpreter.needed_by_python(*self.shape)
-            raise self._concrete("len()")
+            raise self._concrete(use)
         return size
 
     # --- gradients ---------------------------------------------------------------------------------------------
@@ -424,7 +438,7 @@ class ObjectVariable:
         return TracingError(
             f"{use} needs a Python value that is known only when the Program runs ({self.value.name})",
             user_location(),
-            "Keep this function eager with @d2s.jit.not_to_static.",
+            self.interpreter.advice or "Keep this function eager with @d2s.jit.not_to_static.",
             kind="T02",
         )
 

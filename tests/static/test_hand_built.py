@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -409,3 +411,44 @@ def test_a_variable_of_another_program_cannot_be_fetched(programs):
 def test_a_declared_variable_that_nothing_defines_cannot_be_fetched(programs):
     with pytest.raises(d2s.ExecutionError, match="no operator of main defines it"):
         run(programs[0], [output("never", [1])])
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        (lambda x, n: len(x), r"len\(\) needs"), (lambda x, n: list(x), "a loop over a tensor needs"),
+        (lambda x, n: 1.0 in x, "a loop over a tensor needs"), (lambda x, n: float(n), r"float\(\) needs"),
+        (lambda x, n: "%.1f" % n, r"float\(\) needs"), (lambda x, n: f"{n:.2f}", r"format\(\) needs"),
+        (lambda x, n: str(x), r"str\(\) needs"), (lambda x, n: x.numpy(), r"numpy\(\) needs"),
+        (lambda x, n: x.tolist(), r"tolist\(\) needs"), (lambda x, n: np.asarray(x), "a NumPy array needs"),
+        (lambda x, n: pickle.dumps(x), "pickling needs"), (lambda x, n: np.from_dlpack(x), "DLPack needs"),
+        (lambda x, n: [1, 2, 3][n], "an index needs"), (lambda x, n: int(n.item()), r"int\(\) needs a Python value"),
+    ],
+)
+def test_what_python_asks_of_a_variable_is_refused(use, words):
+    with static.program_guard(static.Program()):
+        x, n = static.data("x", [None, 2]), static.data("n", [], "int64")
+        with pytest.raises(d2s.TracingError, match=words) as caught:
+            use(x, n)
+    assert caught.value.location.file == __file__
+    assert "Executor().run" in caught.value.advice
+    assert "static.nn.cond" in caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        (lambda y: y.backward(), r"backward\(\) of"), (lambda y: y.grad, "grad of"),
+        (lambda y: setattr(y, "grad", None), "grad of"), (lambda y: y.clear_grad(), r"clear_gradient\(\) of"),
+        (lambda y: d2s.autograd.backward([y]), r"backward\(\) of"),
+        (lambda y: d2s.grad(y, [y]), r"grad\(\) of"),
+    ],
+)
+def test_gradients_of_a_variable_are_variables(use, words):
+    with static.program_guard(static.Program()):
+        y = static.create_parameter([2], "float32").sum()
+        with pytest.raises(d2s.UnsupportedSyntaxError, match=words) as caught:
+            use(y)
+    assert caught.value.location.file == __file__
+    assert "static.append_backward" in caught.value.advice
+    assert "static.gradients" in caught.value.advice
