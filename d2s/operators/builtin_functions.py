@@ -33,7 +33,7 @@ from d2s.operators.carried import ANYTHING
 from d2s.operators.control_flow import Turns, either, for_loop, length_of_range, not_
 from d2s.operators.guards import ABSENT
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import call_builtin, holds_objects, run_later
+from d2s.operators.libraries import call_builtin, call_unknown, holds_objects, run_later
 from d2s.operators.libraries import traced as traced_call
 from d2s.operators.older_arrays import index_of, know
 from d2s.operators.open_items import TableView, elements_of, is_open, is_open_table, refuse
@@ -157,7 +157,16 @@ def _hash(tracer: Tracer, thing: Any) -> Any:
     return tracer.python_call(hash, (thing,), kind=int, effect=True)
 
 
+def _drawn(tracer: Tracer, function: Any, args: tuple[Any, ...]) -> Any:
+    """``iter(loader)``, and ``next`` of that: code of a data set, of which only the run knows what it gives."""
+    result = call_unknown(tracer, function, args, {})
+    tracer.foreign_results.add(result)
+    return result
+
+
 def _next(tracer: Tracer, iterator: Any, *default: Any) -> Any:
+    if isinstance(iterator, ObjectVariable):
+        return _drawn(tracer, next, (iterator, *default))
     native.refuse_outer_iterator(tracer, iterator)
     method = access.special(tracer, iterator, "__next__")
     if method is None:
@@ -296,6 +305,8 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
         args = tuple(changed_lists.as_read(tracer, arg) for arg in args)
+        if function is iter and native.draws(tracer, args[0]):
+            return _drawn(tracer, iter, args)
         if function in (zip, enumerate):
             args = tuple(open_lists.rows_of(tracer, arg) for arg in args)
         elif function is reversed and tracer.foreign_results.is_one(args[0]):

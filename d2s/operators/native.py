@@ -341,7 +341,7 @@ def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
             "Make a new iterator, or count in a variable.",
             kind="U15",
         )
-    if tracer.is_outer(iterable) and (isinstance(iterable, Iterator) or _draws(type(iterable))):
+    if tracer.is_outer(iterable) and (isinstance(iterable, Iterator) or draws(tracer, iterable)):
         raise UnsupportedSyntaxError(
             f"a {type(iterable).__name__} from outside would be used up while the function is traced", user_location(),
             "Pass a list of its items, or keep the function eager with @d2s.jit.not_to_static.",
@@ -349,10 +349,13 @@ def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
         )
 
 
-def _draws(cls: type) -> bool:
-    """True for samplers and loaders of d2s: each time they are run over, they draw another order."""
+def draws(tracer: Tracer, iterable: Any) -> bool:
+    """True for samplers and loaders of d2s from outside: each time they are run over, they draw another order."""
+    if isinstance(iterable, ObjectVariable) or not tracer.is_outer(iterable):
+        return False
+    cls = type(iterable)
     found = lookup(cls, "__iter__")
     return policy.has_state(cls) and isinstance(found, FunctionType) and policy.is_own(found.__code__)
 
 
-__all__ = ["binary", "is_plain", "matched", "refuse_outer_iterator", "seen", "truth", "unpack"]
+__all__ = ["binary", "draws", "is_plain", "matched", "refuse_outer_iterator", "seen", "truth", "unpack"]

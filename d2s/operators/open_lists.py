@@ -13,9 +13,10 @@ from typing import Any
 
 from d2s.operators.carried import Form, ObjectForm
 from d2s.operators.control_flow import Turns, and_, for_loop, if_else, length_of_range
+from d2s.operators.native import draws
 from d2s.operators.open_elements import element, kind_of, open_up, put, put_all
 from d2s.operators.open_items import SEQUENCES, Elements, TableView, elements_of, is_open, new_list, new_open, refuse
-from d2s.operators.run_time import parts_given
+from d2s.operators.run_time import Drawing, parts_given
 from d2s.operators.symbols import SymbolicRange
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -234,6 +235,8 @@ def rows_of(tracer: Tracer, thing: Any) -> Any:
     """`thing`; what only the run knows how much it is, a tensor or not, as what a loop can run over."""
     if tracer.foreign_results.is_one(thing):
         return Foreign(tracer, thing)
+    if draws(tracer, thing):
+        return Drawn(tracer, thing)
     shape = thing.spec.shape if isinstance(thing, Variable) else ()
     if not shape or isinstance(shape[0], int):
         return thing
@@ -255,6 +258,28 @@ class Foreign(Turns):
 
     def part(self, index: Any) -> Any:
         part = self.tracer.python_call(operator.getitem, (self.parts, index), effect=True)
+        self.tracer.foreign_results.add(part)
+        return part
+
+
+class Drawn(Turns):
+    """What a loader or sampler from outside gives, drawn by the run when its turn comes."""
+
+    def __init__(self, tracer: Tracer, thing: Any) -> None:
+        self.tracer = tracer
+        self._drawing = self._call(Drawing, thing)
+
+    def _call(self, function: Any, *args: Any, kind: type | None = None) -> ObjectVariable:
+        """Call what may run code of the user: of a data set, or to put examples into batches."""
+        result = self.tracer.python_call(function, args, kind=kind, effect=True)
+        self.tracer.anything_may_change()
+        return result
+
+    def has(self, index: Any) -> Any:
+        return self._call(Drawing.advance, self._drawing, kind=bool)
+
+    def part(self, index: Any) -> Any:
+        part = self.tracer.python_call(Drawing.item, (self._drawing,), effect=True)
         self.tracer.foreign_results.add(part)
         return part
 

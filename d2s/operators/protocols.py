@@ -45,6 +45,8 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
         return turns(iterable)
     if is_open(iterable):
         return Parts(tracer, iterable) if type(iterable) is list else TurnsOf(tracer, iterable)
+    if native.draws(tracer, iterable):
+        return rows_of(tracer, iterable)
     native.refuse_outer_iterator(tracer, iterable)
     found = changed_lists.of_run(tracer, iterable)
     if found is not None:

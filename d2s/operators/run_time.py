@@ -160,6 +160,27 @@ def parts_given(thing: Any) -> list[Any]:
     return list(thing)
 
 
+class Drawing:
+    """A loop over what draws its items, such as a loader: one turn after the other."""
+
+    def __init__(self, thing: Any) -> None:
+        self._iterator = iter(thing)
+        self._item: Any = None
+
+    def advance(self) -> bool:
+        """Draw the next item; False if there is none."""
+        try:
+            self._item = next(self._iterator)
+        except StopIteration:
+            self._item = None
+            return False
+        return True
+
+    def item(self) -> Any:
+        """What was drawn last."""
+        return self._item
+
+
 def spread_to(thing: Any, shape: Sequence[int], dtype: DType) -> Any:
     """A Tensor of this shape and dtype: `thing`, which is a number or a tensor, broadcast."""
     shape = tuple(shape)
