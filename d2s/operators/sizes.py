@@ -108,7 +108,7 @@ class OpenSizes:
 
     def need_for_words(self, error: BaseException) -> None:
         """Give up the trace if an error of d2s tells of sizes that may steer: it has no words for them."""
-        if isinstance(error, D2SError) and ObjectVariable.__name__ in error.message:
+        if self.steering and type(error).__module__ == D2SError.__module__ and ObjectVariable.__name__ in str(error):
             self.need_values(self.steering)
 
     def need_for_call(self, function: Any, args: Iterable[Any]) -> frozenset[Place]:

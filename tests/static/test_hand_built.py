@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 
 import numpy as np
@@ -418,7 +419,7 @@ def test_a_declared_variable_that_nothing_defines_cannot_be_fetched(programs):
     [
         (lambda x, n: len(x), r"len\(\) needs"), (lambda x, n: list(x), "a loop over a tensor needs"),
         (lambda x, n: 1.0 in x, "a loop over a tensor needs"), (lambda x, n: float(n), r"float\(\) needs"),
-        (lambda x, n: "%.1f" % n, r"float\(\) needs"), (lambda x, n: f"{n:.2f}", r"format\(\) needs"),
+        (lambda x, n: operator.mod("%.1f", n), r"float\(\) needs"), (lambda x, n: f"{n:.2f}", r"format\(\) needs"),
         (lambda x, n: str(x), r"str\(\) needs"), (lambda x, n: x.numpy(), r"numpy\(\) needs"),
         (lambda x, n: x.tolist(), r"tolist\(\) needs"), (lambda x, n: np.asarray(x), "a NumPy array needs"),
         (lambda x, n: pickle.dumps(x), "pickling needs"), (lambda x, n: np.from_dlpack(x), "DLPack needs"),
