@@ -281,3 +281,43 @@ def test_spread_and_middle_of_no_elements_are_nan_in_both_modes() -> None:
             assert math.isnan(made(d2s.zeros([0])).item())
         assert open_size(d2s.to_tensor([1.0, 3.0])).item() == function(d2s.to_tensor([1.0, 3.0])).item()
     assert math.isnan(d2s.var(d2s.ones([1]), correction=2).item())
+
+
+def test_searchsorted_by_a_sorter() -> None:
+    sequence = d2s.to_tensor([[3.0, 1.0, 2.0], [9.0, 7.0, 8.0]])
+    order = d2s.argsort(sequence, -1)
+    wanted = d2s.to_tensor([[1.5, 3.0], [7.0, 10.0]])
+    for convert in (lambda function: function, d2s.jit.to_static):
+        found = convert(lambda s, v, o: d2s.searchsorted(s, v, sorter=o))(sequence, wanted, order)
+        assert found.tolist() == [[1, 2], [0, 3]]
+    assert d2s.searchsorted(sequence[0], wanted[0], sorter=order[0], side="right").tolist() == [1, 3]
+
+
+def test_sizes_one_by_one() -> None:
+    def program(x: Any) -> list[Any]:
+        n = x.shape[0]
+        return [
+            x.reshape(3, 2), d2s.reshape(x, -1, 2), x.expand(2, 2, 3), x.tile(2, 1), x.view(3, 2), x.transpose(0, 1),
+            d2s.zeros(2, 3), d2s.ones(n, 3), d2s.empty(2, n).shape, d2s.rand(2, 3).shape, d2s.randn(n, 3).shape,
+            x.new_zeros(2, 3), d2s.transpose(d2s.ones([2, 3, 4]), 0, 2).shape, x.reshape(n * 3, 1)]
+
+    x = d2s.arange(6, dtype="float32").reshape([2, 3])
+    expected = [
+        x.reshape([3, 2]), x.reshape([-1, 2]), x.expand([2, 2, 3]), x.tile([2, 1]), x.reshape([3, 2]), x.t(),
+        d2s.zeros([2, 3]), d2s.ones([2, 3]), [2, 2], [2, 3], [2, 3], d2s.zeros([2, 3]), [4, 3, 2], x.reshape([6, 1])]
+    for convert in (lambda function: function, d2s.jit.to_static):
+        for found, wanted in zip(convert(program)(x), expected, strict=True):
+            if isinstance(wanted, list):
+                assert found == wanted
+            else:
+                np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+
+
+def test_fill_constant_and_disable_static_take_a_place() -> None:
+    assert d2s.tensor.fill_constant([2], "float32", "1.5", place="cpu").tolist() == [1.5, 1.5]
+    d2s.disable_static(d2s.CPUPlace())
+    for call in (lambda: d2s.disable_static("gpu"), lambda: d2s.tensor.fill_constant([1], "int64", 0, place="gpu")):
+        with pytest.raises(d2s.ArgumentError, match="the CPU only"):
+            call()
+    with pytest.raises(d2s.NotSupportedError, match="out="):
+        d2s.tensor.fill_constant([1], "int64", 0, out=d2s.ones([1]))

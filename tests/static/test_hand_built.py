@@ -453,3 +453,17 @@ def test_gradients_of_a_variable_are_variables(use, words):
     assert caught.value.location.file == __file__
     assert "static.append_backward" in caught.value.advice
     assert "static.gradients" in caught.value.advice
+
+
+def test_checkpoints_change_no_gradient(programs):
+    parameter = static.create_parameter([2], "float32")
+    middle = parameter * parameter
+    pairs = static.append_backward((middle * 3).sum(), checkpoints=[middle, middle.name])
+    static.Executor().run(programs[1])
+    value, gradient = static.Executor().run(programs[0], {}, [parameter, pairs[0][1]])
+    np.testing.assert_allclose(gradient, 6 * value, rtol=1e-6)
+    for wrong in ({"callbacks": [print]}, {"distop_context": 1}):
+        with pytest.raises(d2s.ProgramError, match="does not support"):
+            static.append_backward((middle * 3).sum(), **wrong)
+    with pytest.raises(d2s.ProgramError, match="nowhere"):
+        static.append_backward((middle * 3).sum(), checkpoints=["nowhere"])
