@@ -291,55 +291,34 @@ KINDS = (
         """,
     ),
     syntax(
-        "U22",
-        "A write to a view that has no history",
-        cause="A view that was taken under `no_grad` is written in place where gradients are needed.",
-        fix="Write to `x[...]` of the tensor itself.",
-        example="""
-            @paddle.jit.to_static
-            def f(x):
-                y = x * 2
-                with paddle.no_grad():
-                    part = y[0]
-                part.add_(x[1])
-                return y
-
-            f(paddle.to_tensor([1.0, 2.0], stop_gradient=False))
-        """,
-        fixed="""
-            @paddle.jit.to_static
-            def f(x):
-                y = x * 2
-                y[0] = y[0] + x[1]
-                return y
-
-            f(paddle.to_tensor([1.0, 2.0], stop_gradient=False))
-        """,
-    ),
-    syntax(
         "U23",
-        "A write to a tensor of which a detached one is in use",
-        cause="`detach()` shares the values of its tensor, and a write in place would have to show in both.",
+        "A write to what may be a tensor of which a detached one is in use",
+        cause="`detach()` shares the values of its tensor, and a write in place shows in both. Of which tensor one is "
+        "detached, or whether of any, turns of a loop on a tensor have chosen.",
         fix="Clone what is detached: `x.detach().clone()`.",
         example="""
             @paddle.jit.to_static
-            def f(x):
+            def f(x, n):
                 y = x * 2
-                fixed = y.detach()
+                fixed = x.detach()
+                while n > 0:
+                    fixed, n = y.detach(), n - 1
                 y.add_(x)
                 return y * fixed
 
-            f(paddle.to_tensor([1.0], stop_gradient=False))
+            f(paddle.to_tensor([1.0], stop_gradient=False), paddle.to_tensor(1))
         """,
         fixed="""
             @paddle.jit.to_static
-            def f(x):
+            def f(x, n):
                 y = x * 2
-                fixed = y.detach().clone()
+                fixed = x.detach()
+                while n > 0:
+                    fixed, n = y.detach().clone(), n - 1
                 y.add_(x)
                 return y * fixed
 
-            f(paddle.to_tensor([1.0], stop_gradient=False))
+            f(paddle.to_tensor([1.0], stop_gradient=False), paddle.to_tensor(1))
         """,
     ),
     syntax(

@@ -232,9 +232,11 @@ class _Path:
         if before is not None:
             kept = None if write.kept is None else self._places.get(write.kept)
             for node, key, spec in before.storage.readers:
-                # The op whose result is written goes on reading what was there before.
                 if node.operator is not write.through or kept is None or key != kept.key:
                     node.written = spec
+                else:
+                    # The op whose result is written goes on reading what was there before.
+                    node.watched = [found for found in node.watched if found[0] is not before.storage.tensor]
 
     def _place(self, value: Value) -> Place:
         """What `value` is in this run."""

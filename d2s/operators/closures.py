@@ -133,7 +133,11 @@ class Lowering:
 
     def _joined(self, variable: Variable) -> Value:
         tracer = self.tracer
-        tensor = tracer.materialise(tracer.named(variable))
+        value = tracer.named(variable)
+        if self.is_last:
+            # It is known to be bound from here on, so that there is one Tensor of it.
+            variable.value = value
+        tensor = tracer.materialise(value)
         for view, parent, how in views.leave(tracer, variable, self.is_last):
             pair = tracer.materialise(tracer.named(view)), tracer.materialise(tracer.named(parent))
             known = self._shared.get(pair)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import OP_TABLE, Op
-from d2s.errors import GradientError, UnsupportedSyntaxError, user_location
+from d2s.errors import GradientError
 from d2s.operators.choices import may_be, may_be_detached, note, note_detached, views_of
 from d2s.ops.sharing import REARRANGING
 from d2s.static.variable import Variable
@@ -32,13 +32,12 @@ class View:
     rest: tuple[Any, ...]
     attrs: dict[str, Any]
     index: int | None
-    recorded: bool
 
     def is_same(self, other: View) -> bool:
         """True if both show the same part of one tensor."""
         return (
-            self.parent is other.parent and self.op is other.op and self.recorded is other.recorded
-            and self.index == other.index and _are_alike((self.rest, self.attrs), (other.rest, other.attrs)))
+            self.parent is other.parent and self.op is other.op and self.index == other.index
+            and _are_alike((self.rest, self.attrs), (other.rest, other.attrs)))
 
     def of_parent(self, tracer: Tracer) -> Variable:
         """The view as an op on what its parent is now."""
@@ -48,12 +47,6 @@ class View:
 
     def into_parent(self, tracer: Tracer, value: Variable) -> Variable:
         """What the parent becomes when the view becomes `value`."""
-        if not self.recorded:
-            raise UnsupportedSyntaxError(
-                "an in-place write to a view that was made without grad mode cannot become a graph", user_location(),
-                "Write to x[...] of the tensor itself.",
-                kind="U22",
-            )
         if self.op.name == "getitem":
             written = tracer.process(OP_TABLE["setitem"], (self.parent, value, *self.rest), self.attrs)
         elif self.op.name in REARRANGING:
@@ -113,7 +106,7 @@ def relatives(variable: Variable) -> Iterator[Variable]:
 def _kin(variable: Variable) -> Iterator[Variable]:
     """The same, and what shares its values by several steps: a write to one of them reaches it."""
     yield from relatives(variable)
-    yield from _detached_kin(variable, detached_from)
+    yield from _detached_kin(variable, _detached_from)
     yield from _shown_by(variable)
 
 
@@ -156,7 +149,7 @@ def note_chosen(chosen: Variable, sources: Iterable[Variable]) -> None:
     tracer.may_choose = True
     for source in sources:
         note(chosen, (source, *_kin(source)), [source] if is_view(source) else ())
-        note_detached(chosen, _detached_kin(source, detached_from))
+        note_detached(chosen, _detached_kin(source, _detached_from))
 
 
 def note_all_sources(chosen: Variable, sources: list[Variable]) -> None:
@@ -165,8 +158,7 @@ def note_all_sources(chosen: Variable, sources: list[Variable]) -> None:
     if view is None:
         note_chosen(chosen, sources)
     else:
-        _ensure(chosen).view = view
-        _ensure(view.parent).views.append(weakref.ref(chosen))
+        _join_view(chosen, view)
 
 
 def _one_view(sources: list[Variable]) -> View | None:
@@ -194,17 +186,37 @@ def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any, trac
         # Index tensors and masks pick elements: the result is a copy.
         return
     if op.name == "detach":
-        tracer.detaches = True
-        _ensure(parent).detached.append(weakref.ref(result))
-        _ensure(result).detached.append(weakref.ref(parent))
-        # A view that nobody else holds is still where writes go through.
-        _ensure(result).source = parent
+        _join_detached(parent, result, tracer)
         return
-    recorded = state.grad_enabled or parent.stop_gradient
+    if not state.grad_enabled and not parent.stop_gradient:
+        parent = _detached(parent, tracer)
     parts = list(enumerate(result)) if isinstance(result, tuple) else [(None, result)]
     for index, part in parts:
-        _ensure(part).view = View(parent, op, args[1:], attrs, index, recorded)
-        _ensure(parent).views.append(weakref.ref(part))
+        _join_view(part, View(parent, op, args[1:], attrs, index))
+
+
+def _join_view(variable: Variable, view: View) -> None:
+    _ensure(variable).view = view
+    _ensure(view.parent).views.append(weakref.ref(variable))
+
+
+def _join_detached(parent: Variable, result: Variable, tracer: Tracer) -> None:
+    """Note that `result` is detached from `parent`: from a view, it is the same view of what is detached."""
+    tracer.detaches = True
+    view = _ensure(parent).view
+    if view is None:
+        _ensure(parent).detached.append(weakref.ref(result))
+        _ensure(result).detached.append(weakref.ref(parent))
+        # If nobody else holds it, it still joins what else is detached from it.
+        _ensure(result).source = parent
+    else:
+        _join_view(result, View(_detached(view.parent, tracer), view.op, view.rest, view.attrs, view.index))
+
+
+def _detached(variable: Variable, tracer: Tracer) -> Variable:
+    """A tensor that shares the values of `variable`, and has nothing of its history."""
+    found: Variable = tracer.process(OP_TABLE["detach"], (variable,), {})
+    return found
 
 
 def chosen_relatives(variable: Variable) -> list[Variable]:
@@ -216,7 +228,7 @@ def chosen_relatives(variable: Variable) -> list[Variable]:
     if not tracer.may_choose:
         return []
     # Of its views, what is chosen is a relative of the tensor itself too.
-    known = {id(one): one for one in (*_shown_by(variable), *_detached_kin(variable, _detached_here))}
+    known = {id(one): one for one in (*_shown_by(variable), *_detached_kin(variable, detached_here))}
     found: dict[int, Variable] = {}
     for member in known.values():
         is_shared = sharing_of(member) is not None
@@ -246,12 +258,12 @@ def is_here(tracer: Tracer, variable: Variable) -> bool:
     return value in tracer.tensors or tracer.in_scope(value) or any(value in inputs for inputs in tracer.turn_inputs)
 
 
-def detached_from(variable: Variable) -> list[Variable]:
+def _detached_from(variable: Variable) -> list[Variable]:
     """What is, or may be, detached from `variable`, or it from them."""
-    return [*_detached_here(variable), *may_be_detached(variable)]
+    return [*detached_here(variable), *may_be_detached(variable)]
 
 
-def _detached_here(variable: Variable) -> Iterator[Variable]:
+def detached_here(variable: Variable) -> Iterator[Variable]:
     """What is detached from `variable`, or it from them, other than as control flow has chosen it."""
     shared = sharing_of(variable)
     if shared is not None:
@@ -270,6 +282,6 @@ def share_nothing(variable: Variable) -> None:
 
 
 __all__ = [
-    "Sharing", "View", "alive", "chosen_relatives", "detached_from", "is_here", "is_view", "link", "note_all_sources",
+    "Sharing", "View", "alive", "chosen_relatives", "detached_here", "is_here", "is_view", "link", "note_all_sources",
     "note_chosen", "relatives", "root_of", "share_nothing", "sharing_of",
 ]

@@ -345,7 +345,8 @@ class Tracer(TensorsOfObjects):
 
     def is_tensor_of_run(self, variable: Variable) -> bool:
         """True if the caller, or something that this run has made, has `variable` as a Tensor."""
-        return variable.value in self.tensors or self.tensor_object(variable.value) is not None
+        value = variable.value
+        return value in self.tensors or value in self.may_be_outer or self.tensor_object(value) is not None
 
     def anything_may_change(self) -> None:
         super().anything_may_change()

@@ -7,25 +7,26 @@ gradients through it are right; hooks stay with the values before the write.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from d2s.core.interpreter import state
 from d2s.errors import LeafError, UnsupportedSyntaxError, user_location
-from d2s.operators.choices import is_carried, may_be, may_replace, views_of
+from d2s.operators.choices import is_carried, may_be, may_be_detached, may_replace, views_of
 from d2s.operators.sharing import (
     View,
     alive,
     chosen_relatives,
-    detached_from,
+    detached_here,
     is_here,
+    is_view,
     relatives,
     root_of,
     share_nothing,
     sharing_of,
 )
 from d2s.ops.indexing import with_item
-from d2s.static.program import Value
+from d2s.static.program import Operator, Value
 from d2s.static.variable import Variable
 
 if TYPE_CHECKING:
@@ -130,8 +131,8 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
     while (shared := sharing_of(variable)) is not None and shared.view is not None:
         value = shared.view.into_parent(tracer, value)
         variable = shared.view.parent
-    # Which views are in use is the same each time that the trace comes here, whatever Python has collected so far.
-    family = list(_family(tracer, variable))
+    # What is in use is the same each time that the trace comes here, whatever Python has collected so far.
+    family = [member for peer in _peers(tracer, variable) for member in _family(tracer, peer)]
     in_use = tracer.as_found("family", lambda: {member.value for member in family})
     before = {id(member): (member, member.value) for member in family if member.value in in_use}
     tracer.check_writable(member for member, _ in before.values())
@@ -139,19 +140,51 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
         id(other): other for member, _ in before.values() for other in may_be(member)
         if id(other) not in before and is_here(tracer, other)}
     for member, _ in before.values():
-        _check_not_detached(tracer, member)
+        _check_none_detached(tracer, member, may_be_detached(member), before)
         _check_no_hidden_view(tracer, member)
     for other in others.values():
         _check_can_follow(tracer, other, before.values())
-    old = variable.value
-    _write_root(tracer, variable, value, data_only)
-    tracer.note_write(old, variable.value, kept, through)
+    peers = [member for member, _ in before.values() if member is not variable and not is_view(member)]
+    _write_roots(tracer, variable, peers, value, data_only, (kept, through))
     for member, was in before.values():
-        if member is not variable:
-            _refresh(tracer, member, data_only)
+        if is_view(member):
+            _refresh(tracer, member, data_only or root_of(member) is not variable)
         for other in may_be(member):
             if id(other) in others and may_replace(was, other.value):
                 _follow(tracer, other, member, was)
+
+
+def _write_roots(
+    tracer: Tracer, root: Variable, peers: list[Variable], value: Variable, data_only: bool,
+    kept: tuple[Value | None, Operator | None],
+) -> None:
+    """Write `value` to a tensor that is no view, and its values to those that share these and no history."""
+    # Whoever else has one of them may write to it: the others are known to show what is written to that one.
+    all_of_them = [root, *peers]
+    before = [(member, member.value) for member in all_of_them]
+    outer = [peer for peer in all_of_them if peer.value in tracer.tensors]
+    shown = [*outer, *filter(tracer.is_tensor_of_run, all_of_them), root][0]
+    if shown is not root:
+        _write_root(tracer, shown, value, data_only=True)
+        value = Variable(tracer, replaced(tracer, tracer.value_of(value), shown.value, is_view=True))
+    _write_root(tracer, root, value, data_only)
+    for peer in peers:
+        if peer is not shown:
+            _replace(tracer, peer, Variable(tracer, shown.value), is_view=True)
+    for member, old in before:
+        tracer.note_write(old, member.value, *kept)
+
+
+def _peers(tracer: Tracer, root: Variable) -> list[Variable]:
+    """A tensor that is no view, and those that share its values and no history."""
+    found = {id(root): root}
+    queue = [root]
+    for member in queue:
+        for other in detached_here(member):
+            if id(other) not in found and is_here(tracer, other):
+                found[id(other)] = other
+                queue.append(other)
+    return queue
 
 
 def _family(tracer: Tracer, root: Variable) -> Iterator[Variable]:
@@ -164,12 +197,19 @@ def _family(tracer: Tracer, root: Variable) -> Iterator[Variable]:
                 yield from _family(tracer, view)
 
 
-def _check_not_detached(tracer: Tracer, variable: Variable) -> None:
-    if any(is_here(tracer, other) for other in detached_from(variable)):
-        raise UnsupportedSyntaxError(
-            "an in-place write to a tensor of which a detached one is still in use cannot become a graph",
-            user_location(), "Clone what is detached: x.detach().clone().", kind="U23",
-        )
+def _check_none_detached(
+    tracer: Tracer, variable: Variable, detached: Iterable[Variable], known: Container[int] = ()
+) -> None:
+    """Refuse a write to `variable`, or what may be that, if some of `detached`, not among those `known`, is in use."""
+    for other in detached:
+        if id(other) not in known and is_here(tracer, other):
+            for value in (variable.value, other.value):
+                tracer.take_apart(value)
+            raise UnsupportedSyntaxError(
+                "an in-place write to what may be a tensor of which a detached one is in use, known only when the "
+                "Program runs, cannot become a graph", user_location(),
+                "Clone what is detached: x.detach().clone().", kind="U23",
+            )
 
 
 def _check_can_follow(tracer: Tracer, variable: Variable, written: Iterable[tuple[Variable, Value]]) -> None:
@@ -177,7 +217,7 @@ def _check_can_follow(tracer: Tracer, variable: Variable, written: Iterable[tupl
     _check_no_hidden_view(tracer, variable)
     root = root_of(variable)
     for member in _family(tracer, root):
-        _check_not_detached(tracer, member)
+        _check_none_detached(tracer, variable, detached_here(member))
     if root.value in tracer.tensors or tracer.is_outer(root.value) or tracer.is_leaf(root.value):
         for _, value in written:
             tracer.take_apart(value)

@@ -99,7 +99,9 @@ class RuleReads:
         if operator.op is None:
             return
         for value in dict.fromkeys(self.read_by(operator)):
-            if self.writes.over(operator, value, self._is_first_alone(operator, value)):
+            if self._is_first_alone(operator, value) and self.writes.keep(operator, value):
+                continue
+            if self.writes.over(operator, value):
                 assert value.spec is not None
                 shape = tuple(map(str, value.spec.shape))
                 record.emit("modified_in_place", (), (), {"op": operator.kind, "shape": shape}, effect=True)

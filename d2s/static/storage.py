@@ -109,12 +109,11 @@ class Writes:
         """What stands for the memory of `value`: the same for all values that may share it in some run."""
         return self._class(self.root(value))
 
-    def over(self, reader: Operator, value: Value, is_kept: bool) -> bool:
+    def keep(self, reader: Operator, value: Value) -> bool:
+        """True if the result of `reader` is written over `value`, which its rule goes on reading as it was."""
+        return any(write.through is reader and write.kept is value for write in self._program.writes.values())
+
+    def over(self, reader: Operator, value: Value) -> bool:
         """True if `value`, which the rule of `reader` reads, is written over after it, as far as that is certain."""
-        for writer in self._writers.get(self.root(value), ()):
-            write = self._program.writes[writer]
-            exempt = is_kept and write.through is reader and write.kept is value
-            # The op whose result is written is the writer itself.
-            if self._order[writer] >= self._order[reader] and not exempt:
-                return True
-        return False
+        # The op whose result is written is the writer itself.
+        return any(self._order[writer] >= self._order[reader] for writer in self._writers.get(self.root(value), ()))
