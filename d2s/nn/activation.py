@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from d2s.core.arrays import ndim_of
 from d2s.errors import ShapeError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Constant
@@ -423,6 +424,6 @@ class Softmax2D(Layer):
         super().__init__()
 
     def forward(self, x: Any) -> Any:
-        if x.ndim not in (3, 4):
+        if ndim_of(x) not in (3, 4):
             raise ShapeError(f"Softmax2D needs a tensor of 3 or 4 axes, got shape {list(x.shape)}")
         return F.softmax(x, axis=-3)

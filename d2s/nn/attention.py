@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from d2s.core.arrays import need_tensors
 from d2s.errors import ArgumentError
 from d2s.nn import functional as F
 from d2s.nn.basic import Linear
@@ -22,7 +23,10 @@ def additive_mask(mask: Any, dtype: Any) -> Any:
 
     None stays None.
     """
-    if mask is None or mask.dtype == dtype:
+    if mask is None:
+        return None
+    need_tensors(mask)
+    if mask.dtype == dtype:
         return mask
     numbers = cast(mask, dtype)
     return (numbers - 1.0) * 1e9 if mask.dtype.kind in "biu" else numbers

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.eager.tensor import tensor_of
 from d2s.errors import ArgumentError, ShapeError
 from d2s.nn import functional as F
@@ -68,6 +69,7 @@ class _BatchNorm(Layer):
         self.register_buffer("_variance", tensor_of(np.ones(num_features, self._dtype)))
 
     def forward(self, input: Any) -> Any:
+        need_tensors(input)
         channels = 1 if self._data_format.startswith("NC") else input.ndim - 1
         size = input.shape[channels] if input.ndim in self.dimensions else None
         if size is None or (isinstance(size, int) and size != self._num_features):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from d2s.core.arrays import ndim_of
 from d2s.errors import ArgumentError, ShapeError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Constant
@@ -193,7 +194,7 @@ class _InstanceNorm(Layer):
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
 
     def forward(self, input: Any) -> Any:
-        if input.ndim != self.axes:
+        if ndim_of(input) != self.axes:
             raise ShapeError(f"{type(self).__name__} needs a tensor of {self.axes} axes, got shape {list(input.shape)}")
         return F.instance_norm(
             input, weight=self.scale, bias=self.bias, eps=self._epsilon, data_format=self._data_format)

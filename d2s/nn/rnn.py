@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from d2s.core.arrays import ndim_of
 from d2s.errors import ArgumentError, ShapeError
 from d2s.nn import functional as F
 from d2s.nn.containers import LayerList
@@ -74,6 +75,8 @@ def _along(
     kwargs: dict[str, Any],
 ) -> tuple[Any, Any]:
     time, batch = (0, 1) if time_major else (1, 0)
+    if ndim_of(inputs) < 2:
+        raise ShapeError(f"a recurrent network needs inputs of at least 2 axes, got shape {list(inputs.shape)}")
     steps = inputs.shape[time]
     if not isinstance(steps, int) or steps == 0:
         raise ShapeError(f"a recurrent network needs a number of steps that is known and not 0, got {steps}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from d2s.errors import ArgumentError, NotSupportedError
+from d2s.core.arrays import ndim_of
+from d2s.errors import ArgumentError, NotSupportedError, ShapeError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Uniform
 from d2s.nn.layer import Layer
@@ -46,6 +47,8 @@ class RNNCellBase(Layer):
         dtype : optional
             By default `state_dtype`, else that of `batch_ref`.
         """
+        if ndim_of(batch_ref) <= batch_dim_idx:
+            raise ShapeError(f"inputs of shape {list(batch_ref.shape)} have no axis {batch_dim_idx} for a batch")
         dtype = dtype or self.state_dtype or batch_ref.dtype
         batch = batch_ref.shape[batch_dim_idx]
 
@@ -194,7 +197,10 @@ class LSTMCell(_GatedCell):
         return (self.proj_size or self.hidden_size,), (self.hidden_size,)
 
     def forward(self, inputs: Any, states: Any = None) -> Any:
-        h, c = self.get_initial_states(inputs) if states is None else states
+        states = self.get_initial_states(inputs) if states is None else states
+        if not isinstance(states, list | tuple) or len(states) != 2:
+            raise ArgumentError("the states of an LSTMCell are a pair (h, c)")
+        h, c = states
         i, f, g, o = split(self._of_input(inputs) + self._of_state(h), 4, -1)
         c = F.sigmoid(f) * c + F.sigmoid(i) * F.tanh(g)
         h = F.sigmoid(o) * F.tanh(c)

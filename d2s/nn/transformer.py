@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.spec import default_dtype
 from d2s.errors import ArgumentError
 from d2s.nn import functional as F
@@ -127,6 +128,7 @@ class TransformerEncoderLayer(_Block):
 
         `src_mask` as `attn_mask` of `MultiHeadAttention`.
         """
+        need_tensors(src)
         mask = additive_mask(src_mask, src.dtype)
         caches = []
 
@@ -171,6 +173,7 @@ class TransformerDecoderLayer(_Block):
 
         `memory` is the encoder's output; the masks as `attn_mask` of `MultiHeadAttention`.
         """
+        need_tensors(tgt, memory)
         own_mask, memory_mask = additive_mask(tgt_mask, tgt.dtype), additive_mask(memory_mask, memory.dtype)
         caches = []
 
@@ -214,6 +217,7 @@ class TransformerEncoder(Layer):
 
     def forward(self, src: Any, src_mask: Any = None, cache: Any = None) -> Any:
         """As `TransformerEncoderLayer`; `cache` is a list with one for each layer."""
+        need_tensors(src)
         mask, output, caches = additive_mask(src_mask, src.dtype), src, []
         for place, layer in enumerate(self.layers):
             if cache is None:
@@ -241,6 +245,7 @@ class TransformerDecoder(Layer):
 
     def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, cache: Any = None) -> Any:
         """As `TransformerDecoderLayer`; `cache` is a list with one for each layer."""
+        need_tensors(tgt, memory)
         own_mask, memory_mask = additive_mask(tgt_mask, tgt.dtype), additive_mask(memory_mask, memory.dtype)
         output, caches = tgt, []
         for place, layer in enumerate(self.layers):

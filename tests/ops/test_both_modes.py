@@ -114,3 +114,10 @@ def with_parameters(function: Any, count: int) -> Any:
         return function(a, b, c, d, e, f)
 
     return [none, one, two, three, four, five, six][count]
+
+
+def test_complex_numbers_meet_the_neutral_number() -> None:
+    x = d2s.to_tensor([1.0 + 2.0j])
+    static = d2s.jit.to_static(lambda x: (x * 1.0 + 0.0, x * d2s.ones([], "complex64"), x + d2s.zeros([], "complex64")))
+    for found in static(x):
+        assert found.tolist() == x.tolist()

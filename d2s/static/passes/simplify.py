@@ -105,6 +105,6 @@ def _operand_that_is_the_result(operator: Operator) -> Value | None:
             continue
         array = np.asarray(value.constant)
         # To the bit: 0.0 and not -0.0.
-        if array.ndim == 0 and array == neutral and not np.signbit(array):
+        if array.ndim == 0 and array.dtype.kind != "c" and array == neutral and not np.signbit(array):
             return other
     return None
