@@ -1,4 +1,4 @@
-"""Every layer that is compared with Paddle, called on inputs that do not fit: the error names it and the user's line."""
+"""Every layer that is compared with Paddle, on inputs that do not fit: the error names it and the line of the user."""
 
 from __future__ import annotations
 
