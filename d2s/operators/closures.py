@@ -128,10 +128,6 @@ class Lowering:
 
     def _tensor(self, variable: Variable) -> Value:
         """The Tensor object of a Variable, which goes on sharing values with those that it is a view of."""
-        # With whom, is the same each time that the trace comes here, whatever Python has collected so far.
-        return self.tracer.as_found(f"Tensor of {variable.value.name}", lambda: self._joined(variable))
-
-    def _joined(self, variable: Variable) -> Value:
         tracer = self.tracer
         value = tracer.named(variable)
         if self.is_last:
@@ -139,7 +135,7 @@ class Lowering:
             variable.value = value
         tensor = tracer.materialise(value)
         for view, parent, how in views.leave(tracer, variable, self.is_last):
-            pair = tracer.materialise(tracer.named(view)), tracer.materialise(tracer.named(parent))
+            pair = tracer.materialise(view), tracer.materialise(parent)
             known = self._shared.get(pair)
             if known is not None and tracer.in_scope(known):
                 tracer.recall(known)
@@ -150,7 +146,7 @@ class Lowering:
                 rest, attrs = (StaticInterpreter.lower(tracer, part) for part in (how.rest, how.attrs))
                 self._shared[pair] = self._call(share, how.op, *pair, rest, attrs, how.index)
         for other in views.unknown_relatives(tracer, variable, self.is_last):
-            pair = tensor, tracer.materialise(tracer.named(other))
+            pair = tensor, tracer.materialise(other)
             known = self._shared.get(pair)
             if known is not None and tracer.in_scope(known):
                 tracer.recall(known)

@@ -328,19 +328,14 @@ class PathRecorder(StaticInterpreter):
                 path.found = found
 
     def as_found(self, what: str, find: Callable[[], Found]) -> Found:
-        """What `find` gives; in a replay, what it gave at this place, and what it has recorded is passed over."""
+        """What `find` gives; in a replay, what it gave at this place."""
         path = self.path
         if path is None:
             return find()
         place = path.position, what
-        if path.position < len(path.log) and place in path.found:
-            found: Found
-            found, path.position = path.found[place]
-            return found
-        decided = path.cursor
-        found = find()
-        if path.cursor == decided:
-            path.found[place] = found, path.position
+        if path.position == len(path.log) or place not in path.found:
+            path.found[place] = find()
+        found: Found = path.found[place]
         return found
 
     def is_decided(self, test: Value) -> bool:

@@ -8,7 +8,7 @@ gradients through it are right; hooks stay with the values before the write.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from d2s.core.interpreter import state
 from d2s.errors import LeafError, UnsupportedSyntaxError, user_location
@@ -33,7 +33,26 @@ if TYPE_CHECKING:
     from d2s.operators.tracer import Tracer
 
 
-def leave(tracer: Tracer, variable: Variable, is_last: bool) -> list[tuple[Variable, Variable, View | None]]:
+class _Held(NamedTuple):
+    """A Variable and its value at a place of the trace: in a replay it may be another one, or gone."""
+
+    variable: Variable
+    value: Value
+
+    def named(self, tracer: Tracer) -> Value:
+        """The value, to be used as a Tensor."""
+        is_still = self.variable.value is self.value
+        return tracer.named(self.variable if is_still else Variable(tracer, self.value))
+
+
+def _held(variable: Variable) -> _Held:
+    return _Held(variable, variable.value)
+
+
+_Step = tuple[_Held, _Held, View | None]
+
+
+def leave(tracer: Tracer, variable: Variable, is_last: bool) -> Iterator[tuple[Value, Value, View | None]]:
     """What `variable`, which becomes a Tensor, has to share values with.
 
     Parameters
@@ -41,16 +60,28 @@ def leave(tracer: Tracer, variable: Variable, is_last: bool) -> list[tuple[Varia
     is_last : bool
         True if nothing can be written any more in this call.
 
-    Returns
-    -------
-    list of (view, parent, how) and, after them, of (detached, tensor, None)
+    Yields
+    ------
+    (view, parent, how) and, after them, (detached, tensor, None)
         The steps that join it to Tensors of the caller and to those that have left the Program before.
     """
     if sharing_of(variable) is None:
-        return []
-    steps: list[tuple[Variable, Variable, View | None]] = []
+        return
+    # The same each time that the trace comes here, whatever Python has collected so far.
+    sources, steps = tracer.as_found(
+        f"shared by {variable.value.name}", lambda: _joining(tracer, variable, is_last))
+    for source in sources:
+        tracer.materialise(source.named(tracer))
+    for view, parent, how in steps:
+        yield view.named(tracer), parent.named(tracer), how
+
+
+def _joining(tracer: Tracer, variable: Variable, is_last: bool) -> tuple[list[_Held], list[_Step]]:
+    """What has to become a Tensor with `variable`, and the steps of `leave`."""
+    steps: list[_Step] = []
     # A later write to one of them, which may be the only one that the trace knows then, reaches the other.
-    new = set() if is_last else _materialise_sources(tracer, variable)
+    sources = [] if is_last else _sources(tracer, variable)
+    new = {id(source) for source in sources if not tracer.is_tensor_of_run(source)}
     # Behind a relative that is a Tensor already nothing is to be done: it was joined to the others when it became one.
     reached: dict[int, tuple[Variable, Variable]] = {id(variable): (variable, variable)}
     joined = {id(variable)}
@@ -60,36 +91,41 @@ def leave(tracer: Tracer, variable: Variable, is_last: bool) -> list[tuple[Varia
             if id(relative) in reached or not is_here(tracer, relative):
                 continue
             reached[id(relative)] = relative, member
-            if id(relative) in new or not tracer.is_tensor_of_run(relative):
+            is_tensor = tracer.is_tensor_of_run(relative)
+            if not is_tensor:
                 queue.append(relative)
-            if not tracer.is_tensor_of_run(relative):
+            if not is_tensor and id(relative) not in new:
                 continue
             found = relative
             while id(found) not in joined:
                 joined.add(id(found))
                 nearer = reached[id(found)][1]
-                steps.append(_step(nearer, found) or _step(found, nearer) or (nearer, found, None))
+                steps.append(_step(nearer, found) or _step(found, nearer) or (_held(nearer), _held(found), None))
                 found = nearer
-    return sorted(steps, key=lambda step: step[2] is None)
+    return [*map(_held, sources)], sorted(steps, key=lambda step: step[2] is None)
 
 
-def unknown_relatives(tracer: Tracer, variable: Variable, is_last: bool) -> list[Variable]:
+def unknown_relatives(tracer: Tracer, variable: Variable, is_last: bool) -> Iterator[Value]:
     """With whom `variable`, which becomes a Tensor, may share values as only the run knows; arguments as in `leave`.
 
     It may be a view or a detached tensor that a branch or an earlier turn has made.
     """
-    found: dict[int, Variable] = {}
-    own = root_of(variable)
-    for other in chosen_relatives(variable):
-        root = root_of(other)
-        if root is not own and is_here(tracer, root):
-            found[id(root)] = root
-    return [root for root in found.values() if not is_last or tracer.is_tensor_of_run(root)]
+    def find() -> list[_Held]:
+        found: dict[int, Variable] = {}
+        own = root_of(variable)
+        for other in chosen_relatives(variable):
+            root = root_of(other)
+            if root is not own and is_here(tracer, root):
+                found[id(root)] = root
+        return [_held(root) for root in found.values() if not is_last or tracer.is_tensor_of_run(root)]
+
+    for root in tracer.as_found(f"related to {variable.value.name}", find):
+        yield root.named(tracer)
 
 
-def _materialise_sources(tracer: Tracer, variable: Variable) -> set[int]:
-    """Let what `variable` is a view of, or detached from, become Tensors too; by identity, which have become some."""
-    new: set[int] = set()
+def _sources(tracer: Tracer, variable: Variable) -> list[Variable]:
+    """What `variable` is a view of, or detached from, and so on."""
+    found: list[Variable] = []
     seen = {id(variable)}
     queue = [variable]
     for member in queue:
@@ -102,16 +138,15 @@ def _materialise_sources(tracer: Tracer, variable: Variable) -> set[int]:
                 continue
             seen.add(id(source))
             queue.append(source)
-            if not tracer.is_tensor_of_run(source):
-                new.add(id(source))
-            tracer.materialise(tracer.named(source))
-    return new
+            found.append(source)
+    return found
 
 
-def _step(variable: Variable, parent: Variable) -> tuple[Variable, Variable, View | None] | None:
+def _step(variable: Variable, parent: Variable) -> _Step | None:
     shared = sharing_of(variable)
     view = None if shared is None else shared.view
-    return (variable, parent, view) if view is not None and view.parent is parent else None
+    is_of_parent = view is not None and view.parent is parent
+    return (_held(variable), _held(parent), view) if is_of_parent else None
 
 
 def assign(tracer: Tracer, variable: Variable, new: Variable) -> None:
