@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from d2s.core.interpreter import called_in_mode, current_interpreter, state
@@ -22,6 +22,9 @@ class PyLayerContext:
         self._versions: tuple[int, ...] = ()
         self._not_differentiable: frozenset[int] = frozenset()
         self._materializes = True
+        # Of the tensors that `forward` got and gave, in this call: a graph may not know all sizes.
+        self._inputs: list[TensorSpec] = []
+        self._outputs: list[TensorSpec] = []
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for `backward`, where `saved_tensor()` gives them back; call it once, in `forward`."""
@@ -103,7 +106,7 @@ class PyLayer:
             return result
         parts = list(result) if isinstance(result, tuple | list) else [result]
         outputs = [part for part in parts if isinstance(part, Tensor)]
-        node = cls.node(context, [value.spec for value in inputs], edges, [output.spec for output in outputs])
+        node = cls.node(context, edges, [output.spec for output in outputs])
         position = -1
         for index, part in enumerate(parts):
             if isinstance(part, Tensor):
@@ -113,33 +116,32 @@ class PyLayer:
         return type(result)(parts) if isinstance(result, tuple | list) else parts[0]
 
     @classmethod
-    def node(
-        cls, context: PyLayerContext, inputs: list[TensorSpec], edges: list[Edge | None], outputs: list[TensorSpec],
-    ) -> PyLayerNode:
+    def node(cls, context: PyLayerContext, edges: list[Edge | None], outputs: list[TensorSpec]) -> PyLayerNode:
         """The node of one call on the tape."""
-        return PyLayerNode(cls, context, inputs, edges, outputs)
+        return PyLayerNode(cls, context, edges, outputs)
 
     @classmethod
     def run_forward(cls, *args: Any, **kwargs: Any) -> tuple[PyLayerContext, Any]:
         """Run `forward` without grad mode; its context and its result."""
         context = PyLayerContext()
-        return context, called_in_mode(False, cls.forward, context, *args, **kwargs)
+        result = called_in_mode(False, cls.forward, context, *args, **kwargs)
+        context._inputs = _specs_of((*args, *kwargs.values()))
+        context._outputs = _specs_of(result if isinstance(result, tuple | list) else (result,))
+        return context, result
 
     @classmethod
-    def run_backward(
-        cls,
-        context: PyLayerContext,
-        outputs: Sequence[TensorSpec],
-        inputs: Sequence[TensorSpec],
-        grads: Sequence[Tensor | None],
-    ) -> tuple[Tensor | None, ...]:
+    def run_backward(cls, context: PyLayerContext, grads: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
         """Run `backward` on one gradient per output (None: none came); one checked gradient per input."""
         if context._materializes:
-            grads = [zeros(spec) if grad is None else grad for grad, spec in zip(grads, outputs, strict=True)]
+            grads = [zeros(spec) if grad is None else grad for grad, spec in zip(grads, context._outputs, strict=True)]
         returned = cls.backward(context, *grads)
         found = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
-        _check(cls, inputs, found)
+        _check(cls, context._inputs, found)
         return found
+
+
+def _specs_of(values: Iterable[Any]) -> list[TensorSpec]:
+    return [value.spec for value in values if isinstance(value, Tensor)]
 
 
 def _joined(part: Tensor, node: PyLayerNode, position: int, inputs: Sequence[Tensor]) -> Tensor:
@@ -154,7 +156,7 @@ def _joined(part: Tensor, node: PyLayerNode, position: int, inputs: Sequence[Ten
 class PyLayerNode(InteriorNode):
     """One call of a PyLayer."""
 
-    __slots__ = ("context", "inputs", "layer")
+    __slots__ = ("context", "layer")
 
     has_users_rule = True
 
@@ -162,14 +164,12 @@ class PyLayerNode(InteriorNode):
         self,
         layer: type[PyLayer],
         context: PyLayerContext,
-        inputs: list[TensorSpec],
         edges: list[Edge | None],
         outputs: list[TensorSpec],
     ) -> None:
         super().__init__(edges, outputs)
         self.layer = layer
         self.context = context
-        self.inputs = inputs
 
     def release(self) -> None:
         super().release()
@@ -180,7 +180,7 @@ class PyLayerNode(InteriorNode):
         if not walk.retain_graph:
             self.release()
         own = [None if grad is None else walk.own(grad) for grad in grads]
-        found = self.layer.run_backward(context, self.specs, self.inputs, own)
+        found = self.layer.run_backward(context, own)
         for edge, grad in zip(self.edges, found, strict=True):
             if grad is not None and edge is not None and walk.needs(edge):
                 walk.accumulate(edge, grad if walk.create_graph else tensor_of(grad.data))

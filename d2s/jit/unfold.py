@@ -475,8 +475,9 @@ class _Path:
             self._places[out] = places[-1]
         if context is None or all(edge is None for edge in edges):
             return
-        node = self._add(operator.attrs["layer"].node(
-            context, [place.spec for place in operands], edges, [place.spec for place in places]))
+        # Of a run that is used up only the way is known.
+        specs = context._outputs or [place.spec for place in places]
+        node = self._add(operator.attrs["layer"].node(context, edges, specs))
         for index, (place, out) in enumerate(zip(places, operator.outputs[1:], strict=True)):
             if not out.stop_gradient:
                 place.edge = (node, index)

@@ -36,11 +36,7 @@ def through_py_layer(backward: Backward, operator: Operator, found: list[Gradien
     absent = record.constant(None)
     given = [absent if g is None else g.value for g in found]
     results = tuple(record.new_value(f"{value.name}@GRAD", value.spec) for value in operator.inputs)
-    attrs = {
-        "layer": operator.attrs["layer"],
-        "outputs": tuple(value.spec for value in operator.outputs[1:]),
-        "inputs": tuple(value.spec for value in operator.inputs),
-    }
+    attrs = {"layer": operator.attrs["layer"]}
     made = record.emit("py_layer_backward", (operator.outputs[0], *given), results, attrs, effect=True)
     made.several = True
     for value, result in zip(operator.inputs, made.outputs, strict=True):

@@ -62,7 +62,7 @@ KINDS: dict[str, Kind] = {
     "py_layer": Kind("t*", "ot*", "runs the forward of a PyLayer; gives its context and its outputs",
                      effect=True, attrs=("layer", "args", "kwargs")),
     "py_layer_backward": Kind("o.*", "t*", "runs the backward of a PyLayer", effect=True,
-                              attrs=("layer", "outputs", "inputs")),
+                              attrs=("layer",)),
     "walk": Kind("", "o", "calls a function of d2s that goes back from tensors, there and then", effect=True,
                  attrs=("call",)),
     "backward": Kind("", "", "runs backward from a tensor, there and then", effect=True, attrs=("call",)),

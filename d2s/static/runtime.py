@@ -206,13 +206,11 @@ def py_layer(layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple
     return context, *(unwrap(part) for part in parts)
 
 
-def py_layer_backward(
-    run: Any, layer: Any, context: Any, outputs: tuple[Any, ...], inputs: tuple[Any, ...], grads: list[Any]
-) -> tuple[Any, ...]:
+def py_layer_backward(run: Any, layer: Any, context: Any, grads: list[Any]) -> tuple[Any, ...]:
     """Run the backward of a PyLayer on arrays; None where it gives no gradient."""
     given = [None if grad is None else wrap(np.asarray(grad), False) for grad in grads]
     try:
-        found = layer.run_backward(context, outputs, inputs, given)
+        found = layer.run_backward(context, given)
     except BaseException:
         run.failed_at = context
         raise

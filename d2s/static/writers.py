@@ -200,8 +200,7 @@ def _py_layer(w: FunctionWriter, operator: Operator) -> None:
 def _py_layer_backward(w: FunctionWriter, operator: Operator) -> None:
     layer = w.bind(operator.attrs["layer"], operator.attrs["layer"].__name__)
     context, *grads = map(w.name, operator.inputs)
-    specs = ", ".join(w.bind(operator.attrs[name], name) for name in ("outputs", "inputs"))
-    w.assign(operator, f"py_layer_backward(run, {layer}, {context}, {specs}, [{', '.join(grads)}])")
+    w.assign(operator, f"py_layer_backward(run, {layer}, {context}, [{', '.join(grads)}])")
 
 
 def _save(w: FunctionWriter, condition: str = "") -> None:

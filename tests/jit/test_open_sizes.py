@@ -375,3 +375,45 @@ def test_the_cache_is_bounded() -> None:
             d2s.jit.set_cache_size(0)
     finally:
         d2s.jit.set_cache_size(64)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_py_layer_for_every_size(again: bool) -> None:
+    """Its backward gets zeros of the size of this call for an output without gradient, and is held to that size."""
+
+    class Both(d2s.autograd.PyLayer):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * 2, x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any, h: Any) -> Any:
+            (x,) = ctx.saved_tensor()
+            given.append((g.tolist(), h.tolist()))
+            return g * 2 + h * 2 * x
+
+    given: list[Any] = []
+
+    def f(x: Any, c: Any) -> Any:
+        y, z = Both.apply(x)
+        return y if c > 0 else y * z
+
+    def seen_of(function: Any) -> list[Any]:
+        given.clear()
+        seen = []
+        for rows in (2, 3, 5, 4):
+            for c in (1.0, -1.0):
+                x = d2s.to_tensor(np.arange(rows * 2.0).reshape(rows, 2), stop_gradient=False)
+                y = function(x, d2s.to_tensor(c))
+                if again:
+                    (g,) = d2s.grad((y * y).sum(), [x], create_graph=True)
+                    (g * g).sum().backward()
+                else:
+                    y.sum().backward()
+                seen.append(x.grad.tolist())
+        return [seen, list(given)]
+
+    static = d2s.to_static(f)
+    assert seen_of(static) == seen_of(f)
+    assert len(static.program_cache) == 2
