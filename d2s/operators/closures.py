@@ -334,7 +334,9 @@ class Lowering:
     def refresh(self) -> None:
         """Before code that is not traced runs: what it can see in cells, containers and objects is what they hold."""
         for made in list(self.made.values()):
-            if not isinstance(made.thing, FunctionType) and self.tracer.in_scope(made.value):
+            # What was never filled on this path, another one has made: nobody has it here.
+            is_met = made.template is not None and not isinstance(made.thing, FunctionType)
+            if is_met and self.tracer.in_scope(made.value):
                 self._fill(made)
 
     def settle(self, blocks: list[Block]) -> None:

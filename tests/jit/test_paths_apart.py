@@ -116,3 +116,30 @@ def test_a_tensor_that_nobody_holds_any_more(first):
         return seen
 
     assert seen_of(d2s.to_static(f)) == seen_of(f)
+
+
+@both_modes
+def test_a_cell_that_only_the_other_path_has_made(convert):
+    """When `grad` walks, the hook that is made behind it is not there yet, also when this is traced again."""
+    log = []
+
+    @convert
+    def f(x, w, n):
+        k = 1
+        t = x * w
+        loss = (t * t).mean()
+        if n > 0:
+            (g,) = d2s.grad(loss, [w], create_graph=True, allow_unused=True)
+            if g is not None:
+                loss = loss + g.sum()
+            t.register_hook(lambda g: log.append((k, (g * g).tolist())))
+        k = 2
+        return t, loss
+
+    for n in (2, 0, 1):
+        x = leaf(0.5, 2.0)
+        t, loss = f(x, leaf(1.0, 3.0), d2s.to_tensor(n))
+        (t.sum() + loss).backward()
+        log.append(x.grad.tolist())
+    assert [entry[0] for entry in log if isinstance(entry, tuple)] == [2, 2]
+    assert (log[0], log[1]) == (log[3], log[4])
