@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
+from d2s.core.public import public_classes
 from d2s.eager.tensor import Tensor
 from d2s.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
 from d2s.ops.casting import cast
@@ -260,3 +261,5 @@ def accuracy(
     best = topk(input, k, -1)[1]
     hits = equal(best, cast(reshape(label, [-1, 1]), best.dtype))
     return mean(sum(cast(hits, "float32"), -1))
+
+public_classes(globals(), "d2s.metric")

@@ -47,6 +47,39 @@ def public(**also: str | tuple[str, ...]) -> Callable[[_Function], _Function]:
     return mark
 
 
+def public_classes(names: Mapping[str, Any], owner: str) -> None:
+    """Let the classes of d2s among `names`, those of the modules below `owner`, say what they take, as functions do.
+
+    Classes of users below them are left alone.
+    """
+    for made in list(names.values()):
+        if isinstance(made, type) and f"{made.__module__}.".startswith(f"{owner}.") and "__init__" in vars(made):
+            made.__init__ = _constructor(made)  # type: ignore[misc]
+
+
+def _constructor(made: type) -> Callable[..., None]:
+    init: Callable[..., None] = vars(made)["__init__"]
+    if hasattr(init, "other_names"):
+        return init
+
+    @functools.wraps(init)
+    def entry(*args: Any, **kwargs: Any) -> None:
+        try:
+            init(*args, **kwargs)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is None or trace.tb_next is not None:
+                raise
+            refused = str(error)
+        else:
+            return
+        takes = [name for name in inspect.signature(init).parameters if name != "self"]
+        raise DTypeError(refused, advice=f"It takes {', '.join(takes) or 'nothing'}.", kind="D06")
+
+    entry.__dict__["other_names"] = {}
+    return entry
+
+
 def acts_for(function: Callable[..., Any], describe: Callable[[Mapping[str, Any]], Found]) -> None:
     """Let errors call `function` what `describe` makes of its local variables."""
     HANDS[function.__code__] = describe

@@ -1,5 +1,6 @@
 """Data sets, the order in which they are read, and the loader that reads them in batches."""
 
+from d2s.core.public import public_classes
 from d2s.io.collate import default_collate_fn
 from d2s.io.dataloader import DataLoader
 from d2s.io.dataset import (
@@ -44,3 +45,5 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+public_classes(globals(), "d2s.io")

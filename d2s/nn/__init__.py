@@ -1,5 +1,6 @@
 """Layers with parameters, losses, initializers and gradient clipping."""
 
+from d2s.core.public import public_classes
 from d2s.nn import functional, initializer, utils
 from d2s.nn.activation import (
     CELU,
@@ -311,3 +312,5 @@ __all__ = [
     "initializer",
     "utils",
 ]
+
+public_classes(globals(), "d2s.nn")

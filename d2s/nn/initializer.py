@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.arrays import as_array
+from d2s.core.public import public_classes
 from d2s.core.spec import DType
 from d2s.eager.tensor import Tensor
 from d2s.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
@@ -321,3 +322,6 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     if nonlinearity not in gains:
         raise ArgumentError(f"no gain is known for {nonlinearity!r}; known are {', '.join(gains)}")
     return gains[nonlinearity]
+
+
+public_classes(globals(), "d2s.nn.initializer")

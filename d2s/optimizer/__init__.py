@@ -1,5 +1,6 @@
 """Optimizers, and schedules of their learning rates in `d2s.optimizer.lr`."""
 
+from d2s.core.public import public_classes
 from d2s.optimizer import lr
 from d2s.optimizer.adam import Adam, AdamW
 from d2s.optimizer.adaptive import Adadelta, Adagrad, Adamax, Lamb, RMSProp
@@ -19,3 +20,5 @@ __all__ = [
     "RMSProp",
     "lr",
 ]
+
+public_classes(globals(), "d2s.optimizer")

@@ -215,3 +215,44 @@ def test_functions_made_of_others_are_named_by_the_run() -> None:
             messages.append(caught.value.message)
         assert messages[0] == messages[1]
         assert messages[0].startswith((f"{name}:", f"{name} of shape"))
+
+
+def public_classes() -> dict[str, type]:
+    found = {}
+    for path in ("nn", "optimizer", "optimizer.lr", "io", "metric", "nn.initializer"):
+        module = operator.attrgetter(path)(d2s)
+        for name in getattr(module, "__all__", None) or dir(module):
+            one = getattr(module, name)
+            if isinstance(one, type) and one.__module__.startswith("d2s.") and "__init__" in vars(one):
+                kinds = {part.kind for part in inspect.signature(one).parameters.values()}
+                if inspect.Parameter.VAR_KEYWORD not in kinds:
+                    found[f"{path}.{name}"] = one
+    return found
+
+
+@pytest.mark.parametrize("name", public_classes())
+def test_a_class_is_given_what_it_does_not_take(name: str) -> None:
+    made = public_classes()[name]
+    for convert in (lambda function: function, d2s.jit.to_static):
+
+        def program() -> Any:
+            return made(not_there=1)
+
+        with pytest.raises(DTypeError, match=rf"(?s){made.__qualname__}\.__init__\(\).*D2S-D06.*It takes") as caught:
+            convert(program)()
+        assert caught.value.location is not None
+        assert (caught.value.location.file, caught.value.location.line) == (
+            __file__, program.__code__.co_firstlineno + 1)
+
+
+def test_a_class_of_the_user_answers_for_itself() -> None:
+    class Mine(d2s.nn.Linear):
+        def __init__(self) -> None:
+            super().__init__(2, 3, wrong=1)
+
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'") as caught:
+        Mine(other=1)
+    assert not isinstance(caught.value, D2SError)
+    with pytest.raises(DTypeError, match=r"Linear.__init__\(\) got an unexpected keyword argument 'wrong'") as again:
+        Mine()
+    assert again.value.location.line == Mine.__init__.__code__.co_firstlineno + 1

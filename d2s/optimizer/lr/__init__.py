@@ -1,5 +1,6 @@
 """Schedules of the learning rate."""
 
+from d2s.core.public import public_classes
 from d2s.optimizer.lr.cyclic import (
     CosineAnnealingWarmRestarts,
     CyclicLR,
@@ -49,3 +50,5 @@ __all__ = [
     "ReduceOnPlateau",
     "StepDecay",
 ]
+
+public_classes(globals(), "d2s.optimizer.lr")
