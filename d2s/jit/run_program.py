@@ -219,7 +219,7 @@ class CallNode(InteriorNode):
 
     def take_all(self, op: Op, things: list[Any], attrs: dict[str, Any]) -> tuple[Any, Any]:
         """What `op` makes of several, and what these are."""
-        return compute_of_all(op, things, attrs), [self._reference(thing) for thing in things]
+        return compute_of_all(op, things, attrs), [(self._reference(thing), thing.spec) for thing in things]
 
     def _reference(self, tensor: Tensor) -> Any:
         """What stands for a Tensor in what the run keeps: its number, if it belongs to the run, or what it is now."""

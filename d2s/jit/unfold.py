@@ -407,7 +407,12 @@ class _Path:
         out, references = operator.outputs
         op, attrs = operator.attrs["op"], operator.attrs["attrs"]
         data = self._kept.get(out)
-        operands = [self._referred(reference, out) for reference in self._kept.get(references) or ()]
+        operands = []
+        for reference, spec in self._kept.get(references) or ():
+            operands.append(place := self._referred(reference, out))
+            if not place.spec.is_static:
+                # Rules that join or split read the sizes.
+                place.spec = spec
         assert out.spec is not None
         place = Place(out.spec if data is None else spec_of(np.asarray(data)), None, None, data)
         self._places[out] = place

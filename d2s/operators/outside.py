@@ -422,7 +422,7 @@ class OutsideReader(PathRecorder):
         places = self.sizes.behind((*specs, *args, *_parts(tuple(attrs.values()))))
         if self.attempts and (attrs or may_not_fit(op, specs)):
             # Where it fits is to be known while tracing: the handler is traced too.
-            self.sizes.need(places)
+            self.sizes.need_values(places)
         try:
             result = super().process(op, args, attrs)
         except Exception:

@@ -75,9 +75,18 @@ def _split_template(x: TensorSpec, *, sizes: tuple[int, ...], axis: int) -> str:
     return f"({', '.join(f'{{0}}[{before}{start}:{end}]' for start, end in itertools.pairwise(ends))},)"
 
 
+def _with_rest(sizes: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
+    """The sizes with what is left of `total` in place of -1."""
+    is_rest = [type(size) is int and size == -1 for size in sizes]
+    rest = total - sum(size for size, found in zip(sizes, is_rest, strict=True) if not found)
+    return tuple(rest if found else size for size, found in zip(sizes, is_rest, strict=True))
+
+
 @define_op("split", infer=_infer_split, template=_split_template)
 def split_op(x: Array, *, sizes: tuple[int, ...], axis: int) -> tuple[Array, ...]:
     """Consecutive parts of the given sizes along `axis`."""
+    if sizes.count(-1) == 1:
+        sizes = _with_rest(sizes, x.shape[axis])
     if sum(sizes) != x.shape[axis]:
         raise ShapeError(f"split into {list(sizes)} along axis {axis} of shape {list(x.shape)}")
     before = (slice(None),) * (axis % x.ndim)
@@ -211,9 +220,9 @@ def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = Non
         sizes: tuple[Any, ...] = (total // num_or_sections,) * num_or_sections
     else:
         sizes = integers(num_or_sections)
-        if sizes.count(-1) == 1:
-            rest = total - sum(size for size in sizes if size != -1)
-            sizes = tuple(rest if size == -1 else size for size in sizes)
+        # One that is computed and turns out to be -1 is left to the op.
+        if [size for size in sizes if type(size) is int].count(-1) == 1:
+            sizes = _with_rest(sizes, total)
     return list(bind(split_op, x, sizes=sizes, axis=place))
 
 

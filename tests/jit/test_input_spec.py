@@ -156,6 +156,70 @@ def filled(x):
     return y
 
 
+def rows_chosen(x):
+    found = []
+    for row in x:
+        if row.sum() > 2:
+            found.append(row * 2)
+        else:
+            found.append(row)
+    return d2s.stack(found)
+
+
+def summed_up_to(x):
+    for place in range(x.shape[0]):
+        for before in range(place):
+            x = x + x[before] * 0.1
+    return x
+
+
+def recurrent(x):
+    state, states = d2s.zeros([4]), []
+    for step in range(x.shape[0]):
+        state = d2s.tanh(x[step] + state)
+        states.append(state)
+    return d2s.stack(states)
+
+
+def reshaped_in_try(x):
+    try:
+        return x.reshape([3, -1]).sum()
+    except ValueError:
+        return x.sum() * 2
+
+
+def indexed_in_try(x):
+    try:
+        return x[4]
+    except IndexError:
+        return x[0] * 3
+
+
+def raised_in_try(x):
+    try:
+        for place in range(x.shape[0]):
+            if place > 3:
+                raise ValueError("far")
+        return x.sum()
+    except ValueError:
+        return x.sum() * 2
+
+
+def divided_in_try(x):
+    try:
+        return x.sum() / (x.shape[0] - 3)
+    except ZeroDivisionError:
+        return x.sum() * 7
+
+
+def unpacked_in_try(x):
+    try:
+        a, b, c = x
+    except ValueError:
+        return x.sum()
+    return a + b * c
+
+
 def images(x):
     return x.reshape([1, 1, -1, 4])
 
@@ -190,6 +254,11 @@ ONE_PROGRAM = {
     "a loop over numbers": counted_up,
     "a list of rows": lambda x: d2s.stack([row * 2 for row in x]),
     "sum of rows": lambda x: sum(x[place] for place in range(x.shape[0])),
+    "parts joined": lambda x: d2s.concat([x[place : place + 1] * place for place in range(x.shape[0])]),
+    "pairs of rows": lambda x: sum((first * second).sum() for first, second in zip(x[:-1], x[1:] * 2, strict=False)),
+    "rows chosen": rows_chosen,
+    "a loop in a loop": summed_up_to,
+    "a recurrence": recurrent,
     "an assertion": checked,
     "writes": filled,
     "conditions": lambda x: x * 2 if x.shape[0] > 4 and x.shape[0] % 2 == 0 else x + 1,
@@ -259,6 +328,39 @@ def test_sizes_that_do_not_fit_are_refused_in_the_words_of_eager_mode():
     assert grouped(d2s.ones([4, 4])).shape == [1, 4, 4]
     with pytest.raises(d2s.ShapeError, match="group_norm"):
         grouped(d2s.ones([5, 4]))
+
+
+@pytest.mark.parametrize("function", [
+    reshaped_in_try, indexed_in_try, raised_in_try, divided_in_try, unpacked_in_try])
+def test_what_does_not_fit_comes_to_the_handlers_of_the_user(function):
+    static = d2s.to_static(function, input_spec=[InputSpec([None, 4])])
+    for size in (2, 3, 4, 5, 6):
+        x = d2s.rand([size, 4])
+        np.testing.assert_array_equal(static(x).numpy(), function(x).numpy())
+
+
+def test_hooks_in_turns_over_a_free_size():
+    log = []
+
+    def program(x):
+        total = 0.0
+        for place in range(x.shape[0]):
+            row = x[place] * 2
+            row.register_hook(lambda g, place=place: log.append((place, g.tolist())))
+            total = total + row * row * place
+        return total
+
+    static = d2s.to_static(program, input_spec=[InputSpec([None, 4])])
+    for size in (2, 3, 5):
+        seen = []
+        for called in (program, static):
+            log.clear()
+            x = d2s.ones([size, 4])
+            x.stop_gradient = False
+            called(x).sum().backward()
+            seen.append((list(log), x.grad.tolist()))
+        assert seen[0] == seen[1]
+    assert len(static.program_cache) == 1
 
 
 def checked_to_be_even(x):

@@ -467,3 +467,24 @@ def test_checkpoints_change_no_gradient(programs):
             static.append_backward((middle * 3).sum(), **wrong)
     with pytest.raises(d2s.ProgramError, match="nowhere"):
         static.append_backward((middle * 3).sum(), checkpoints=["nowhere"])
+
+
+def test_free_sizes_go_through_operators():
+    program = static.Program()
+    with static.program_guard(program):
+        x = static.data("x", [None, 4])
+        size = x.shape[0]
+        results = [
+            d2s.tile(x[:1], [size, 1]), x[:1].expand([size, 4]), d2s.split(x, [2, size - 2])[1], x.reshape([size * 2, 2]),
+            d2s.arange(size), d2s.eye(size), d2s.repeat_interleave(x, 2, 0), d2s.tril_indices(size, size),
+            d2s.nn.functional.interpolate(x.reshape([1, 1, -1, 4]), scale_factor=2)]
+    for number in (2, 3, 5):
+        array = np.arange(number * 4, dtype="float32").reshape(number, 4)
+        found = static.Executor().run(program, {"x": array}, results)
+        x = d2s.to_tensor(array)
+        expected = [
+            d2s.tile(x[:1], [number, 1]), x[:1].expand([number, 4]), x[2:], x.reshape([-1, 2]), d2s.arange(number),
+            d2s.eye(number), d2s.repeat_interleave(x, 2, 0), d2s.tril_indices(number, number),
+            d2s.nn.functional.interpolate(x.reshape([1, 1, -1, 4]), scale_factor=2)]
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other.numpy())
