@@ -476,7 +476,8 @@ def test_free_sizes_go_through_operators():
         size = x.shape[0]
         results = [
             d2s.tile(x[:1], [size, 1]), x[:1].expand([size, 4]), d2s.split(x, [2, size - 2])[1],
-            x.reshape([size * 2, 2]), d2s.arange(size), d2s.eye(size), d2s.repeat_interleave(x, 2, 0), d2s.tril_indices(size, size),
+            x.reshape([size * 2, 2]), d2s.arange(size), d2s.eye(size),
+            d2s.repeat_interleave(x, 2, 0), d2s.tril_indices(size, size),
             d2s.nn.functional.interpolate(x.reshape([1, 1, -1, 4]), scale_factor=2)]
     for number in (2, 3, 5):
         array = np.arange(number * 4, dtype="float32").reshape(number, 4)
