@@ -22,6 +22,7 @@ from d2s.operators.restarts import (
     FollowBoth,
     ListsOfTheRun,
     OfAnyKind,
+    TooManyPaths,
     TooManyWays,
     WalksInRegions,
 )
@@ -89,7 +90,8 @@ def record(
     merging: dict[Location | None, int] = {}
     followed: set[Location | None] = set()
     of_any_kind: dict[Location | None, frozenset[str]] = {}
-    makes_arrays = walks_in_regions = are_numbers = opens_lists = False
+    makes_arrays = walks_in_regions = are_numbers = opens_lists = merges_all = False
+    refused: Exception | None = None
     while True:
         tracer = Tracer(Program(name), numbers, OpenSizes(sizes, steering))
         tracer.late_arrays.are_all_late, tracer.lists_are_open = makes_arrays, opens_lists
@@ -97,12 +99,17 @@ def record(
         tracer.foreign_results = ForeignResults(are_numbers)
         tracer.merging, tracer.of_any_kind = merging, of_any_kind
         tracer.followed.update(followed)
+        tracer.may_merge = refused is None
         if guards is not None:
             tracer.guards = guards
         try:
-            _record(tracer, function, signature, bound)
+            with tracer.merged(merges_all and tracer.may_merge):
+                _record(tracer, function, signature, bound)
         except TooManyWays as found:
             merging = {**merging, found.place: found.stage}
+            continue
+        except TooManyPaths:
+            merges_all = True
             continue
         except ArraysOfTheRun:
             if makes_arrays:
@@ -129,7 +136,13 @@ def record(
             if isinstance(error, REFUSALS) and tracer.foreign_results.are_used and not are_numbers:
                 are_numbers = True
                 continue
+            if isinstance(error, REFUSALS) and refused is None and (merges_all or merging):
+                # Perhaps there are not too many ways to be followed.
+                refused, merging = error, {}
+                continue
             if not tracer.misplaced:
+                if isinstance(error, REFUSALS) and error.id == "D2S-U11" and refused is not None:
+                    raise refused from None
                 raise
         if not tracer.misplaced:
             return tracer

@@ -16,13 +16,14 @@ from d2s.operators.heap import Heap
 from d2s.operators.iterators import gives_only, reached_by, watches_its_end
 from d2s.operators.merging import merge_outcomes
 from d2s.operators.native import truth
+from d2s.operators.open_items import is_open
 from d2s.operators.outcomes import CannotMerge, Grown, Outcome
 from d2s.operators.region import IteratorAdvanced, apply_changes, trace_branch
 from d2s.operators.restarts import FollowBoth
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.trace_state import go_back
 from d2s.operators.tracer import Tracer
-from d2s.static.program import Operator
+from d2s.static.program import Operator, Value
 from d2s.static.runtime import is_bound
 from d2s.static.variable import ObjectVariable, Variable
 from d2s.transpiler.interface import PythonOperators
@@ -44,24 +45,54 @@ def if_else(tracer: Tracer, test: Any, body: Callable[[], Any], orelse: Callable
     place = user_location()
     if tracer.is_decided(value) or place in tracer.followed:
         return body() if tracer.decide(ObjectVariable(tracer, value)) else otherwise()
-    before = Heap([body, otherwise, *tracer.held()], tracer.is_outer)
-    mark = Mark(tracer)
-    outcome: Outcome | None
-    try:
-        outcome = merge_outcomes(
-            tracer, value, trace_branch(tracer, body, before), trace_branch(tracer, otherwise, before), before)
-    except IteratorAdvanced:
-        raise IteratorAdvanced(None if tracer.in_loop else place) from None
-    except CannotMerge as reason:
-        tracer.lists_grown += isinstance(reason, Grown)
-        # Left before the user's code runs again: its errors would have this one as context.
-        outcome = None
+    outcome = _opened_and_merged(tracer, value, body, otherwise, place) if tracer.in_merged else (
+        _merged(tracer, value, body, otherwise, place)[0])
     if outcome is None:
         # The region around follows both paths to its end.
-        mark.undo()
         return body() if tracer.decide(ObjectVariable(tracer, value)) else otherwise()
     take(tracer, outcome)
     return outcome.result
+
+
+def _merged(
+    tracer: Tracer, test: Value, body: Callable[[], Any], orelse: Callable[[], Any], place: Location | None
+) -> tuple[Outcome | None, Any]:
+    """How a branch ends, and None; or None if its ways cannot be merged, and the container that has grown on one."""
+    before = Heap([body, orelse, *tracer.held()], tracer.is_outer)
+    mark = Mark(tracer)
+    try:
+        return merge_outcomes(
+            tracer, test, trace_branch(tracer, body, before), trace_branch(tracer, orelse, before), before), None
+    except IteratorAdvanced:
+        raise IteratorAdvanced(None if tracer.in_loop else place) from None
+    except CannotMerge as reason:
+        # Left before the user's code runs again: its errors would have this one as context.
+        grown = reason.thing if isinstance(reason, Grown) and id(reason.thing) in before.nodes else None
+    mark.undo()
+    return None, grown
+
+
+def _opened_and_merged(
+    tracer: Tracer, test: Value, body: Callable[[], Any], orelse: Callable[[], Any], place: Location | None
+) -> Outcome | None:
+    """The same where containers that grow on one way are made those of the run."""
+    from d2s.operators.open_elements import open_up
+
+    while not tracer.is_decided(test):
+        with tracer.trying() as undone:
+            outcome, grown = _merged(tracer, test, body, orelse, place)
+            if outcome is None:
+                undone()
+        if outcome is not None:
+            return outcome
+        if grown is None or is_open(grown):
+            break
+        try:
+            open_up(tracer, grown)
+        except CannotMerge:
+            break
+    tracer.forget_trial(test)
+    return None
 
 
 def take(tracer: Tracer, outcome: Outcome) -> None:

@@ -250,9 +250,11 @@ class TraceOperators(PythonOperators):
         self, iterable: Iterable[Any], elt: Callable[[Any], Any], test: Callable[[Any], Any] | None = None
     ) -> list[Any]:
         tracer = current_tracer()
-        if tracer is None or not isinstance(iterable, control_flow.Turns | SymbolicRange):
+        if tracer is None:
             return PythonOperators.list_comp(iterable, elt, test)
-        return open_lists.list_comp(tracer, iterable, elt, test)
+        if isinstance(iterable, control_flow.Turns | SymbolicRange) or tracer.merges_here():
+            return open_lists.list_comp(tracer, iterable, elt, test)
+        return PythonOperators.list_comp(tracer.watched(iterable), elt, test)
 
     def dict_of(self, pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:  # type: ignore[override]
         tracer = current_tracer()
@@ -267,8 +269,11 @@ class TraceOperators(PythonOperators):
         test: Callable[[Any], Any] | None = None,
     ) -> Any:
         tracer = current_tracer()
-        if tracer is None or not isinstance(iterable, control_flow.Turns | SymbolicRange):
+        is_open = isinstance(iterable, control_flow.Turns | SymbolicRange)
+        if tracer is None or (is_lazy and not is_open):
             return PythonOperators.generator(is_lazy, iterable, elt, test)
+        if not is_open and not tracer.merges_here():
+            return PythonOperators.generator(is_lazy, tracer.watched(iterable), elt, test)
         if is_lazy:
             turns = open_lists.Counted(tracer, iterable) if isinstance(iterable, SymbolicRange) else iterable
             return open_lists.Generated(tracer, turns, elt, test)

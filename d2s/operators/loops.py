@@ -26,7 +26,7 @@ from d2s.operators.open_elements import open_up
 from d2s.operators.open_items import OPENED, Elements, elements_of, is_open
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
-from d2s.operators.restarts import FOLLOWS, MERGES, RECORDS, OfAnyKind, TooManyWays
+from d2s.operators.restarts import FOLLOWS, RECORDS, OfAnyKind, TooManyWays
 from d2s.operators.sharing import is_view, note_all_sources, note_chosen
 from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.trace_state import go_back, state_of, take_handed_out, take_loop_state
@@ -54,8 +54,7 @@ def while_loop(tracer: Tracer, condition: Callable[[], Any], body: Callable[[], 
 
 def _while(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], place: Location | None) -> None:
     decided = [0]
-    stage = tracer.merging.get(place, 0)
-    if stage == RECORDS:
+    if tracer.merging.get(place) == RECORDS:
         try:
             _symbolic(tracer, test, body, 0)
         except UnsupportedSyntaxError as error:
@@ -63,10 +62,6 @@ def _while(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], pla
                 raise
             raise TooManyWays(place, FOLLOWS) from None
         return
-    if stage > MERGES:
-        for node in list(Heap([test, body], tracer.is_outer).nodes.values()):
-            if type(node) in OPENED:
-                open_up(tracer, node)
     while not _is_symbolic(tracer, test):
         if not test():
             return

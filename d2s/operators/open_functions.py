@@ -194,12 +194,29 @@ def _as_list(thing: Any) -> list[Any]:
 
 
 def smallest(tracer: Tracer, function: Callable[..., Any], thing: list[Any], **default: Any) -> Any:
-    """``min(thing)``, ``max(thing)``, of numbers."""
+    """``min(thing)``, ``max(thing)``, of numbers or tensors."""
     form: Form | None = elements_of(thing).form
+    if isinstance(form, TensorForm):
+        return _smallest_tensor(tracer, function, thing, **default)
     if not isinstance(form, ObjectForm):
         refuse(f"{function.__name__}() of a list whose length only the run knows, and that holds no numbers")
     kind = form.kind if all(type(value) is form.kind for value in default.values()) else None
     return tracer.python_call(function, (thing,), default, kind=kind, effect=True)
+
+
+def _smallest_tensor(tracer: Tracer, function: Callable[..., Any], thing: list[Any], **default: Any) -> Any:
+    if tracer.decide(tracer.python_call(len, (thing,), kind=int, effect=True) == 0):
+        return function([], **default)  # raises, with the words for it, if there is none
+    compare, found = operator.lt if function is min else operator.gt, item(tracer, thing, 0)
+
+    def choose(part: Any) -> None:
+        nonlocal found
+        found = part
+
+    for_loop(
+        tracer, Parts(tracer, item(tracer, thing, slice(1, None))),
+        lambda part: if_else(tracer, compare(part, found), lambda: choose(part), None), None)
+    return found
 
 
 def deeply_copied(tracer: Tracer, thing: Any) -> Any:

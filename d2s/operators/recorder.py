@@ -3,7 +3,7 @@ traced once for each answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType
 from typing import Any, TypeVar
@@ -20,7 +20,6 @@ from d2s.operators.attempts import (
 from d2s.operators.given_up import Generators
 from d2s.operators.restarts import (
     MERGES,
-    OPENS,
     RECORDS,
     FollowBoth,
     TooManyWays,
@@ -31,6 +30,8 @@ from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import ObjectVariable, Variable
 
 MAX_PATHS = 256
+# If there are more than this, it is tried whether they can be merged.
+MANY_PATHS = 48
 # In more turns than this the ways of an unrolled loop are merged, if they can be.
 MAX_DECIDED_TURNS = 6
 # Regions inside of each other; more is a recursion that no value known now will end.
@@ -139,8 +140,10 @@ class PathRecorder(StaticInterpreter):
         # Exceptions that stand for those of the run, by identity.
         self.errors_of_run: dict[int, tuple[BaseException, Value]] = {}
         self.generators = Generators()
-        # How often lists had several lengths after a branch.
-        self.lists_grown = 0
+        # How many turns are being traced of loops whose ways are merged; one more if all ways are, wherever they part.
+        self.in_merged = 0
+        # False if ways are followed, however many there are.
+        self.may_merge = True
 
     # --- where the trace is --------------------------------------------------------------------------------------
 
@@ -242,22 +245,39 @@ class PathRecorder(StaticInterpreter):
     @contextmanager
     def turn_of(self, place: Location | None, decided: list[int], is_while: bool = False) -> Iterator[None]:
         """Trace a turn of a loop that Python unrolls; `decided` counts turns in which the trace followed both ways."""
-        path, grown = self.path, self.lists_grown
+        path = self.path
         before = 0 if path is None else path.cursor
         stage = self.merging.get(place, 0)
         merges = stage > 0
+        with self.merged(merges):
+            yield
+        if path is None or path.cursor <= before or not self.may_merge:
+            return
+        decided[0] += 1
+        if decided[0] == MAX_DECIDED_TURNS and (not merges or (is_while and stage < RECORDS)):
+            raise TooManyWays(place, RECORDS if merges else MERGES)
+
+    def watched(self, iterable: Iterable[Any]) -> Iterator[Any]:
+        """What a comprehension runs over, which is a loop that Python unrolls; all of it is taken at once."""
+        place, decided = user_location(), [0]
+        for item in iterable:
+            with self.turn_of(place, decided):
+                yield item
+
+    def merges_here(self) -> bool:
+        """True if the ways of a comprehension at this place are merged at the end of each turn."""
+        return self.in_merged > 0 or bool(self.merging and self.merging.get(user_location()))
+
+    @contextmanager
+    def merged(self, merges: bool = True) -> Iterator[None]:
+        """Trace code whose ways are merged wherever they part, as those in turns have to be."""
         self.in_loop += merges
+        self.in_merged += merges
         try:
             yield
         finally:
             self.in_loop -= merges
-        if path is None or path.cursor <= before:
-            return
-        if stage == MERGES and self.lists_grown > grown:
-            raise TooManyWays(place, OPENS)
-        decided[0] += 1
-        if decided[0] == MAX_DECIDED_TURNS and (not merges or (is_while and stage < RECORDS)):
-            raise TooManyWays(place, RECORDS if merges else MERGES)
+            self.in_merged -= merges
 
     @contextmanager
     def variables_of_any_kind(self, place: Location | None) -> Iterator[None]:
@@ -326,6 +346,13 @@ class PathRecorder(StaticInterpreter):
             path.log = log
             if in_vain:
                 path.found = found
+
+    def forget_trial(self, test: Value) -> None:
+        """Let the last trial be no part of the log: `test` is decided in its place, also when this is replayed."""
+        path = self.path
+        if path is not None and not self.is_decided(test):
+            path.trials.pop()
+            path.trial -= 1
 
     def as_found(self, what: str, find: Callable[[], Found]) -> Found:
         """What `find` gives; in a replay, what it gave at this place."""

@@ -23,7 +23,8 @@ from d2s.operators.attempts import is_of_program
 from d2s.operators.heap import Heap, restore
 from d2s.operators.merging import merge_outcomes
 from d2s.operators.outcomes import Outcome
-from d2s.operators.recorder import MAX_PATHS
+from d2s.operators.recorder import MANY_PATHS, MAX_PATHS
+from d2s.operators.restarts import TooManyPaths
 from d2s.operators.trace_state import go_back, state_of
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Block, Value
@@ -62,6 +63,8 @@ def explore(
         taken: dict[int, tuple[Block, Outcome]] = {}
         while True:
             paths += 1
+            if paths > MANY_PATHS and tracer.may_merge and not tracer.in_merged:
+                raise TooManyPaths
             if paths > MAX_PATHS:
                 raise UnsupportedSyntaxError(
                     f"more than {MAX_PATHS} ways through this code: it decides too often on values that are known "

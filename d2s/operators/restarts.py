@@ -5,9 +5,9 @@ from __future__ import annotations
 from d2s.errors import Location
 
 # What is done about a loop that Python unrolls, in each turn of which the trace decides: its ways are merged at the end
-# of what has parted them; the containers that it changes are those of the run for that; it becomes a loop of the
-# Program, though Python knows its test; if that cannot be, its ways are followed.
-MERGES, OPENS, RECORDS, FOLLOWS = range(1, 5)
+# of what has parted them, for which containers that have grown on one of them are made those of the run; it becomes a
+# loop of the Program, though Python knows its test; if that cannot be, its ways are followed.
+MERGES, RECORDS, FOLLOWS = range(1, 4)
 
 
 class TooManyWays(BaseException):
@@ -18,13 +18,17 @@ class TooManyWays(BaseException):
     place : Location or None
         The loop.
     stage : int
-        What is done: `MERGES`, `OPENS`, `RECORDS` or `FOLLOWS`.
+        What is done: `MERGES`, `RECORDS` or `FOLLOWS`.
     """
 
     def __init__(self, place: Location | None, stage: int) -> None:
         super().__init__(place)
         self.place = place
         self.stage = stage
+
+
+class TooManyPaths(BaseException):
+    """Code decides so often that it has many ways: the trace begins anew, and merges them wherever they part."""
 
 
 class ArraysOfTheRun(BaseException):
@@ -72,6 +76,6 @@ class FollowBoth(BaseException):
 
 
 __all__ = [
-    "FOLLOWS", "MERGES", "OPENS", "RECORDS", "ArraysOfTheRun", "FollowBoth", "ListsOfTheRun", "OfAnyKind",
+    "FOLLOWS", "MERGES", "RECORDS", "ArraysOfTheRun", "FollowBoth", "ListsOfTheRun", "OfAnyKind", "TooManyPaths",
     "TooManyWays", "WalksInRegions",
 ]
