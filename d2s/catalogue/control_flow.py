@@ -73,26 +73,31 @@ KINDS = (
     syntax(
         "U11",
         "Too many ways through the code",
-        cause="Branches on tensors leave Python objects that cannot be merged into one value (lists of different "
-        "lengths, for example), so every way is followed to its end; there are too many.",
-        fix="Use tensor operators such as `where`, or write a `while` on a tensor.",
+        cause="Branches on tensors leave Python objects that cannot be merged into one value (one of two lists, "
+        "different functions), so every way is followed to its end; there are too many.",
+        fix="Use tensor operators such as `where`, or let the branches change numbers, tensors and lists.",
         example="""
             @paddle.jit.to_static
-            def positive(x):
-                found = []
+            def sorted_out(x):
+                small, large = [], []
                 for i in range(12):
-                    if x[i] > 0:
-                        found.append(i)
-                return found
+                    (large if x[i] > 0 else small).append(i)
+                return small, large
 
-            positive(paddle.ones([12]))
+            sorted_out(paddle.ones([12]))
         """,
         fixed="""
             @paddle.jit.to_static
-            def positive(x):
-                return paddle.nonzero(x > 0)
+            def sorted_out(x):
+                small, large = [], []
+                for i in range(12):
+                    if x[i] > 0:
+                        large.append(i)
+                    else:
+                        small.append(i)
+                return small, large
 
-            positive(paddle.ones([12]))
+            sorted_out(paddle.ones([12]))
         """,
     ),
     syntax(
@@ -122,13 +127,23 @@ KINDS = (
     syntax(
         "U16",
         "An iterator is advanced in code that is traced several times",
-        cause="Both ways of a branch on a tensor, and the turns of a loop on one, are traced more than once, and an "
-        "iterator cannot be put back.",
-        fix="Use a list and an index, or make the iterator in the turn.",
+        cause="Both ways of a branch on a tensor, and the turns of a loop on one, are traced more than once, and a "
+        "generator cannot be put back. Iterators over lists, tuples, ranges, texts and tensors can.",
+        fix="Use a list and an iterator over it, a variable of the loop, or make the generator in the turn.",
         example="""
             @paddle.jit.to_static
             def f(x):
-                numbers = iter([1, 2, 3])
+                numbers = (2 ** k for k in range(9))
+                while x.sum() > 1:
+                    x = x / 2 - next(numbers)
+                return x
+
+            f(paddle.to_tensor([8.0]))
+        """,
+        fixed="""
+            @paddle.jit.to_static
+            def f(x):
+                numbers = iter([2 ** k for k in range(9)])
                 while x.sum() > 1:
                     x = x / 2 - next(numbers)
                 return x

@@ -163,8 +163,9 @@ KINDS = (
         "T07",
         "A range of unknown length is spread out",
         cause="A `range` whose length is known only when the Program runs can be looped over, indexed, spread out in a "
-        "call and made a list; a generator expression with two `for`, or inside another one, needs all of it at once.",
-        fix="Make it a list first.",
+        "call and made a list; a generator expression with two `for`, or inside another one, needs all of it at once, "
+        "and so does a `for` in a generator function, which goes on as plain Python.",
+        fix="Make it a list first; let a function return a list in place of a generator.",
         example="""
             @paddle.jit.to_static
             def f(n):

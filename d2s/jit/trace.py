@@ -20,6 +20,7 @@ from d2s.operators.region import REFUSALS, explore, refuse_endless_walk
 from d2s.operators.restarts import (
     ArraysOfTheRun,
     FollowBoth,
+    IteratorsOfTheRun,
     ListsOfTheRun,
     OfAnyKind,
     TooManyPaths,
@@ -90,17 +91,18 @@ def record(
     merging: dict[Location | None, int] = {}
     followed: set[Location | None] = set()
     of_any_kind: dict[Location | None, frozenset[str]] = {}
-    makes_arrays = walks_in_regions = are_numbers = opens_lists = merges_all = False
+    makes_arrays = walks_in_regions = are_numbers = opens_lists = opens_iterators = merges_all = False
     refused: Exception | None = None
     while True:
         tracer = Tracer(Program(name), numbers, OpenSizes(sizes, steering))
         tracer.late_arrays.are_all_late, tracer.lists_are_open = makes_arrays, opens_lists
-        tracer.walks_in_regions = walks_in_regions
+        tracer.iterators_are_open, tracer.walks_in_regions = opens_iterators, walks_in_regions
         tracer.foreign_results = ForeignResults(are_numbers)
         tracer.merging, tracer.of_any_kind = merging, of_any_kind
         tracer.followed.update(followed)
         tracer.may_merge = refused is None
         if guards is not None:
+            guards.clear()
             tracer.guards = guards
         try:
             with tracer.merged(merges_all and tracer.may_merge):
@@ -120,6 +122,9 @@ def record(
             continue
         except ListsOfTheRun:
             opens_lists = True
+            continue
+        except IteratorsOfTheRun:
+            opens_iterators = True
             continue
         except OfAnyKind as found:
             known = of_any_kind.get(found.place, frozenset())

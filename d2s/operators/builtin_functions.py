@@ -24,13 +24,14 @@ from d2s.operators import (
     keys,
     native,
     open_functions,
+    open_iterators,
     open_lists,
     open_tables,
     places,
     special_methods,
 )
 from d2s.operators.carried import ANYTHING
-from d2s.operators.control_flow import Turns, either, for_loop, length_of_range, not_
+from d2s.operators.control_flow import either, for_loop, length_of_range, not_
 from d2s.operators.guards import ABSENT
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import call_builtin, call_unknown, holds_objects, run_later
@@ -42,6 +43,7 @@ from d2s.operators.special_methods import asking, untraced
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.tensors_made import tensor_made
 from d2s.operators.tracer import Tracer
+from d2s.operators.turns import Turns
 from d2s.static.variable import ObjectVariable, Variable
 
 
@@ -168,6 +170,10 @@ def _next(tracer: Tracer, iterator: Any, *default: Any) -> Any:
     if isinstance(iterator, ObjectVariable):
         return _drawn(tracer, next, (iterator, *default))
     native.refuse_outer_iterator(tracer, iterator)
+    if isinstance(iterator, Turns):
+        open_iterators.open_all(tracer)
+    if isinstance(iterator, open_iterators.OpenIterator):
+        return iterator.take(*default)
     method = access.special(tracer, iterator, "__next__")
     if method is None:
         return next(iterator, *default)
@@ -326,7 +332,7 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
             function is reversed and isinstance(args[0], SymbolicRange) and not is_symbol(args[0].step)
         ) else open_lists.parts_of(tracer, things)
         if parts is not None:
-            return _over_parts(tracer, function, parts, args[1:], **kwargs)
+            return open_iterators.made_of_turns(tracer, _over_parts(tracer, function, parts, args[1:], **kwargs))
         if args and function in (list, tuple, dict, set, frozenset) and tracer.is_unknown(args[0]):
             # What it holds by then is known when the Program runs.
             return tracer.python_call(function, args, kwargs, kind=function, effect=True)
@@ -335,7 +341,8 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
         seen = [_iterable(tracer, part) if isinstance(part, Iterable) else part for part in args]
         if function in (dict, set, frozenset) and len(seen) == 1:
             return keys.made(tracer, function, seen[0], kwargs)
-        return function(*seen, **kwargs)
+        found = open_iterators.made(tracer, function, tuple(seen), kwargs)
+        return function(*seen, **kwargs) if found is None else found
 
     return traced
 
@@ -472,5 +479,6 @@ MEANING: dict[Any, Callable[..., Any]] = {
     copy.copy: copies.shallow_copy, copy.deepcopy: copies.deep_copy, dataclasses.replace: copies.replaced,
     dataclasses.fields: copies.fields, itertools.chain.from_iterable: _chain, dataclasses.asdict: copies.as_dict,
     dataclasses.astuple: copies.as_tuple,
+    itertools.count: open_iterators.counter, itertools.cycle: open_iterators.cycle,
     warnings.warn: places.warn, breakpoint: places.stop_in_debugger,
 }

@@ -23,6 +23,7 @@ from d2s.operators.restarts import FollowBoth
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.trace_state import go_back
 from d2s.operators.tracer import Tracer
+from d2s.operators.turns import Turns
 from d2s.static.program import Operator, Value
 from d2s.static.runtime import is_bound
 from d2s.static.variable import ObjectVariable, Variable
@@ -135,28 +136,6 @@ class Mark:
 
 
 # --- loops over things --------------------------------------------------------------------------------------------
-
-
-class Turns:
-    """Something to loop over, whose length only the run knows."""
-
-    def has(self, index: Any) -> Any:
-        """Is there a turn with this number?  Asked of one after the other."""
-        return index < self.length()
-
-    def around(self, body: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """The body of a loop over this."""
-        return body
-
-    def length(self) -> Any:
-        """How many turns there are."""
-        raise UnsupportedSyntaxError(
-            "how much there is to loop over is asked for, which only the run knows at the end of the loop",
-            user_location(), "Make a list of it before.", kind="U29")
-
-    def part(self, index: Any) -> Any:
-        """What the turn with this number is given."""
-        raise NotImplementedError
 
 
 def for_loop(

@@ -275,6 +275,10 @@ class GuardSet:
     """
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything: the trace begins anew."""
         self.guards: dict[str, Guard] = {}
         self.names = GuardNames()
         self.is_for_one_call = False

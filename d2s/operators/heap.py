@@ -27,6 +27,7 @@ from d2s.operators.iterators import progress_of
 from d2s.operators.open_items import OpenItems
 from d2s.operators.restarts import ArraysOfTheRun
 from d2s.operators.sharing import relatives
+from d2s.operators.turns import Turns
 from d2s.static.runtime import MISSING
 from d2s.static.variable import Variable
 
@@ -196,6 +197,8 @@ class Heap:
                 stack.append(thing.__self__)
             elif isinstance(thing, OpenItems):
                 stack.extend(thing.elements.tensors())
+            elif isinstance(thing, Turns):
+                stack.extend(vars(thing).values())
             elif isinstance(thing, CellType) and is_outer(thing):
                 continue
             elif isinstance(thing, Iterator) and not is_outer(thing) and not is_user_object(thing):

@@ -27,6 +27,7 @@ from d2s.operators.converted import mark_nested
 from d2s.operators.names import Names
 from d2s.operators.symbols import SymbolicRange, is_symbol
 from d2s.operators.tracer import current_tracer
+from d2s.operators.turns import Turns
 from d2s.static.runtime import content_of_cell
 from d2s.static.variable import Variable
 from d2s.transpiler.interface import PythonOperators, format_value
@@ -252,7 +253,7 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         if tracer is None:
             return PythonOperators.list_comp(iterable, elt, test)
-        if isinstance(iterable, control_flow.Turns | SymbolicRange) or tracer.merges_here():
+        if isinstance(iterable, Turns | SymbolicRange) or tracer.merges_here():
             return open_lists.list_comp(tracer, iterable, elt, test)
         return PythonOperators.list_comp(tracer.watched(iterable), elt, test)
 
@@ -269,13 +270,14 @@ class TraceOperators(PythonOperators):
         test: Callable[[Any], Any] | None = None,
     ) -> Any:
         tracer = current_tracer()
-        is_open = isinstance(iterable, control_flow.Turns | SymbolicRange)
+        is_open = isinstance(iterable, Turns | SymbolicRange)
         if tracer is None or (is_lazy and not is_open):
             return PythonOperators.generator(is_lazy, iterable, elt, test)
         if not is_open and not tracer.merges_here():
             return PythonOperators.generator(is_lazy, tracer.watched(iterable), elt, test)
         if is_lazy:
             turns = open_lists.Counted(tracer, iterable) if isinstance(iterable, SymbolicRange) else iterable
+            assert isinstance(turns, Turns)
             return open_lists.Generated(tracer, turns, elt, test)
         return open_lists.list_comp(tracer, iterable, elt, test)
 

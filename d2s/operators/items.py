@@ -24,7 +24,7 @@ from d2s.operators import (
     special_methods,
 )
 from d2s.operators.access import special
-from d2s.operators.control_flow import Turns, number_of_range
+from d2s.operators.control_flow import number_of_range
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.late_call import late_call
@@ -36,6 +36,7 @@ from d2s.operators.protocols import iterable_of
 from d2s.operators.sources import Constant
 from d2s.operators.symbols import SymbolicRange
 from d2s.operators.tracer import Tracer
+from d2s.operators.turns import Turns
 from d2s.static.variable import ObjectVariable, Variable
 
 

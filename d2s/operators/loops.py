@@ -26,7 +26,7 @@ from d2s.operators.open_elements import open_up
 from d2s.operators.open_items import OPENED, Elements, elements_of, is_open
 from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
 from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
-from d2s.operators.restarts import FOLLOWS, RECORDS, OfAnyKind, TooManyWays
+from d2s.operators.restarts import FOLLOWS, RECORDS, IteratorsOfTheRun, OfAnyKind, TooManyWays
 from d2s.operators.sharing import is_view, note_all_sources, note_chosen
 from d2s.operators.symbols import is_symbol, symbol_of
 from d2s.operators.trace_state import go_back, state_of, take_handed_out, take_loop_state
@@ -122,6 +122,8 @@ def _recorded(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
                 mark.undo()
                 return _instead(tracer, before, reason, taken_out)
     except IteratorAdvanced:
+        if not tracer.iterators_are_open:
+            raise IteratorsOfTheRun from None
         raise UnsupportedSyntaxError(
             "an iterator made before a loop is advanced in its turns, whose number only the run knows", user_location(),
             "Make it in the turn, or index a list.",

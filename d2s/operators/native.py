@@ -25,6 +25,7 @@ from d2s.operators.late_call import late_call
 from d2s.operators.libraries import holds_symbols
 from d2s.operators.older_arrays import holds_older_content, know
 from d2s.operators.open_items import TableView, is_open, is_open_table, refuse
+from d2s.operators.restarts import IteratorsOfTheRun
 from d2s.operators.run_time import taken_apart
 from d2s.operators.surroundings import note_decimals
 from d2s.operators.symbols import SymbolicRange
@@ -336,6 +337,8 @@ def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
     """Raise for an iterator from outside, which tracing would use up, and for one of which only the run knows how far
     it came."""
     if id(iterable) in tracer.spent:
+        if not tracer.iterators_are_open:
+            raise IteratorsOfTheRun
         raise UnsupportedSyntaxError(
             "an iterator goes on behind a loop that only the run knows the turns of", user_location(),
             "Make a new iterator, or count in a variable.",

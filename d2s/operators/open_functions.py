@@ -15,13 +15,14 @@ from d2s.eager.creation import to_tensor
 from d2s.errors import ExecutionError
 from d2s.operators import carried
 from d2s.operators.carried import Form, ObjectForm, OpenForm, SameForm, TensorForm
-from d2s.operators.control_flow import Turns, for_loop, if_else
+from d2s.operators.control_flow import for_loop, if_else
 from d2s.operators.open_elements import element, kind_of, open_up, put
 from d2s.operators.open_items import Elements, TableView, elements_of, is_open, new_list, new_open, refuse, rest_items
 from d2s.operators.open_lists import Parts, call_method, copied, item, list_comp, rows_of
 from d2s.operators.open_tables import listed
 from d2s.operators.symbols import SymbolicRange
 from d2s.operators.tracer import Tracer
+from d2s.operators.turns import Turns
 from d2s.ops import joining
 from d2s.ops.arithmetic import add_n
 from d2s.ops.axes import axis_index

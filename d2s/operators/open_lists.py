@@ -12,13 +12,14 @@ from types import BuiltinMethodType
 from typing import Any
 
 from d2s.operators.carried import Form, ObjectForm
-from d2s.operators.control_flow import Turns, and_, for_loop, if_else, length_of_range
+from d2s.operators.control_flow import and_, for_loop, if_else, length_of_range
 from d2s.operators.native import draws
 from d2s.operators.open_elements import element, kind_of, open_up, put, put_all
 from d2s.operators.open_items import SEQUENCES, Elements, TableView, elements_of, is_open, new_list, new_open, refuse
 from d2s.operators.run_time import Drawing, parts_given
-from d2s.operators.symbols import SymbolicRange
+from d2s.operators.symbols import SymbolicRange, is_symbol
 from d2s.operators.tracer import Tracer
+from d2s.operators.turns import Turns
 from d2s.static.variable import ObjectVariable, Variable
 
 # Which argument of a method goes into the list, and whether it is a list of such.
@@ -192,6 +193,8 @@ class Parts(Turns):
         lengths = [self._length(thing) for thing in self.things]
         if len(lengths) == 1:
             return lengths[0]
+        if not any(map(is_symbol, lengths)):
+            return min(lengths)
         return self.tracer.python_call(min, tuple(lengths), kind=int)
 
     def _length(self, thing: Any) -> Any:

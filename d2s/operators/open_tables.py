@@ -13,12 +13,13 @@ from types import BuiltinMethodType
 from typing import Any
 
 from d2s.operators.carried import ANYTHING, BuiltForm, Form, ObjectForm
-from d2s.operators.control_flow import Turns, if_else, not_
+from d2s.operators.control_flow import if_else, not_
 from d2s.operators.late_call import late_call
 from d2s.operators.open_elements import element, kind_of, open_up, put, put_all, put_key
 from d2s.operators.open_items import OPENED, Elements, TableView, elements_of, is_open, is_open_table, new_open, refuse
 from d2s.operators.open_lists import as_list
 from d2s.operators.tracer import Tracer
+from d2s.operators.turns import Turns
 
 _KINDS = {"__len__": int, "__contains__": bool, "issubset": bool, "issuperset": bool, "isdisjoint": bool, "total": int}
 # Methods of sets that take members from other containers.

@@ -15,7 +15,6 @@ import numpy as np
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, changed_lists, native
 from d2s.operators.attempts import Handlers, note_caught
-from d2s.operators.control_flow import Turns
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.late_arrays import element
 from d2s.operators.late_call import late_call
@@ -26,6 +25,7 @@ from d2s.operators.open_tables import TurnsOf, turns
 from d2s.operators.sources import Constant
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
+from d2s.operators.turns import Turns
 from d2s.static.variable import ObjectVariable
 from d2s.words import counted
 

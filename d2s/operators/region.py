@@ -24,7 +24,7 @@ from d2s.operators.heap import Heap, restore
 from d2s.operators.merging import merge_outcomes
 from d2s.operators.outcomes import Outcome
 from d2s.operators.recorder import MANY_PATHS, MAX_PATHS
-from d2s.operators.restarts import TooManyPaths
+from d2s.operators.restarts import IteratorsOfTheRun, TooManyPaths
 from d2s.operators.trace_state import go_back, state_of
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Block, Value
@@ -88,6 +88,8 @@ def explore(
                     if not tracer.is_outermost:
                         raise
                     if not tracer.follow_both_at(found.place):
+                        if not tracer.iterators_are_open:
+                            raise IteratorsOfTheRun from None
                         raise UnsupportedSyntaxError(
                             "an iterator is advanced in code that has to be traced several times", user_location(),
                             "Use a list and an index.",

@@ -44,6 +44,10 @@ class ListsOfTheRun(BaseException):
     """One that was put into a container of the run is changed: the trace begins anew, with all such of the run."""
 
 
+class IteratorsOfTheRun(BaseException):
+    """An iterator is advanced where only the run knows how often: the trace begins anew, and counts what they give."""
+
+
 class OfAnyKind(BaseException):
     """A variable of a loop is of several kinds: the trace begins anew, with it as an object that only the run knows.
 
@@ -76,6 +80,6 @@ class FollowBoth(BaseException):
 
 
 __all__ = [
-    "FOLLOWS", "MERGES", "RECORDS", "ArraysOfTheRun", "FollowBoth", "ListsOfTheRun", "OfAnyKind", "TooManyPaths",
-    "TooManyWays", "WalksInRegions",
+    "FOLLOWS", "MERGES", "RECORDS", "ArraysOfTheRun", "FollowBoth", "IteratorsOfTheRun", "ListsOfTheRun", "OfAnyKind",
+    "TooManyPaths", "TooManyWays", "WalksInRegions",
 ]

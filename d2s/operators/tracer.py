@@ -84,6 +84,8 @@ class Tracer(TensorsOfObjects):
         self.frozen_containers: dict[int, Any] = {}
         # True if those that are put into containers of the run become some of the run, too.
         self.lists_are_open = False
+        # True if iterators are a number, and what they run over.
+        self.iterators_are_open = False
         self.spent: dict[int, Any] = {}  # iterators of which only the run knows how far a loop has come with them
         # True once control flow has chosen a tensor, and once one has been detached: without that nobody need look.
         self.may_choose = self.detaches = False

@@ -51,15 +51,14 @@ def keeps_control_flow(function: Node) -> bool:
     """
     Must the statements of this function stay in its own frame?
 
-    So for generators and coroutines (``yield`` and ``await`` work only there), for functions that look at their own
-    frame (``locals()``), and where ``finally`` leaves by return or break: that swallows exceptions, which no flag can.
+    So for generators and coroutines (``yield`` and ``await`` work only there) and for functions that look at their own
+    frame (``locals()``).
     """
     found = getattr(function, "keeps_control_flow", None)
     if found is None:
         # Asked by every pass, before any of them has changed anything: the answer stays.
         found = function.keeps_control_flow = (
-            isinstance(function, gast.AsyncFunctionDef) or is_generator(function)
-            or _reads_its_frame(function) or _leaves_from_finally(function)
+            isinstance(function, gast.AsyncFunctionDef) or is_generator(function) or _reads_its_frame(function)
         )
     return bool(found)
 
@@ -75,10 +74,15 @@ def reads_frame(node: Node) -> bool:
     return not node.args or node.func.id in ("eval", "exec")
 
 
-def _leaves_from_finally(function: Node) -> bool:
+def leaves_from_finally(statement: Node) -> bool:
+    """
+    Does a ``finally`` in this statement leave by return, break or continue?
+
+    That swallows exceptions, which no flag can: exits in such a statement stay as they are.
+    """
     return any(
         isinstance(exit, EXITS)
-        for statement in walk_statements(function.body)
+        for statement in walk_statements([statement])
         if isinstance(statement, TRIES)
         for exit in walk_statements(statement.finalbody)
     )

@@ -7,7 +7,7 @@ import functools
 import math
 
 import d2s
-from tests.corpus.register import LOG, made, program, refused
+from tests.corpus.register import LOG, made, program
 
 
 def helper(z, c, /, *, scale=2.0):
@@ -377,7 +377,7 @@ def generator_with_effects_and_a_break(x, c):
     return z
 
 
-@refused
+@program
 def iterator_advanced_in_a_tensor_loop(x, n):
     parts = iter([x, x * 2, x * x])
     for i in range(n):

@@ -447,3 +447,42 @@ def test_what_layers_keep_for_themselves_is_not_a_new_trace_for_the_layers_of_d2
     assert layer.calls == 8
     # The number of calls becomes an input.
     assert function.program_cache.traces == 3
+
+
+def loop_with_two_exits(x):
+    while True:
+        x = x * 1.5 + 0.3
+        if x.sum() > 8:
+            return x
+        if x.min() < -4:
+            return None
+
+
+def iterator_in_a_loop(x):
+    steps = iter([1.0, 2.0, 3.0])
+    while x.sum() < 3:
+        x = x + next(steps)
+    return x
+
+
+def many_ways(x):
+    return [row for row in d2s.concat([x] * 6) if row > 0]
+
+
+def list_in_a_list(x):
+    rows = []
+    while x.sum() < 3:
+        row = [x]
+        rows.append(row)
+        row.append(x + 1)
+        x = x + 1
+    return rows
+
+
+@pytest.mark.parametrize("function", [loop_with_two_exits, iterator_in_a_loop, many_ways, list_in_a_list])
+def test_a_trace_that_begins_anew_serves_the_next_calls(function):
+    """What was noted of the arguments before it began anew must not be asked of them again."""
+    static = d2s.to_static(function)
+    for _ in range(3):
+        static(d2s.to_tensor([0.5, -1.0], stop_gradient=False))
+    assert static.program_cache.traces == 1

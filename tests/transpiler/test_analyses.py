@@ -10,7 +10,7 @@ from d2s.transpiler.context import new_context
 from d2s.transpiler.definite import mark_maybe_unbound
 from d2s.transpiler.passes import fence, lifetimes
 from d2s.transpiler.scopes import local_names, user_declared
-from d2s.transpiler.selection import keeps_control_flow
+from d2s.transpiler.selection import keeps_control_flow, leaves_from_finally
 from tests.transpiler.test_generated_programs import programs
 
 REGIONS = (gast.If, gast.While, gast.For)
@@ -76,6 +76,38 @@ def test_a_read_without_definition_may_be_unbound(text):
             assert getattr(node, "maybe_unbound", False), f"{node.id} in line {node.lineno}\n{text}"
 
 
+def leaves(statement):
+    """Does no path run past this statement, by what it says?"""
+    def ends(block):
+        return any(map(leaves, block))
+
+    if isinstance(statement, gast.If):
+        return ends(statement.body) and ends(statement.orelse)
+    if isinstance(statement, (gast.For, gast.While)):
+        return ends(statement.orelse) and not breaks(statement.body)
+    if isinstance(statement, gast.Try):
+        normal = ends(statement.body) or ends(statement.orelse)
+        return ends(statement.finalbody) or (normal and all(ends(handler.body) for handler in statement.handlers))
+    if isinstance(statement, gast.Match):
+        last = statement.cases[-1]
+        return last.guard is None and getattr(last.pattern, "pattern", 0) is None and all(
+            ends(case.body) for case in statement.cases)
+    return isinstance(statement, (gast.Return, gast.Raise, gast.Break, gast.Continue))
+
+
+def breaks(block):
+    """May a break in this block, outside of dead code, end the loop around it?"""
+    for statement in block:
+        inner = [part for field in ("body", "orelse", "finalbody") for part in [getattr(statement, field, [])]]
+        inner += [part.body for field in ("handlers", "cases") for part in getattr(statement, field, [])]
+        is_loop = isinstance(statement, (gast.For, gast.While))
+        if isinstance(statement, gast.Break) or any(map(breaks, inner[1:] if is_loop else inner)):
+            return True
+        if leaves(statement):
+            return False
+    return False
+
+
 class Reachable(gast.NodeVisitor):
     """The nodes that stand in the function itself, not behind a statement that always leaves."""
 
@@ -86,7 +118,7 @@ class Reachable(gast.NodeVisitor):
     def block(self, statements):
         for statement in statements:
             self.visit(statement)
-            if isinstance(statement, (gast.Return, gast.Raise, gast.Break, gast.Continue)):
+            if leaves(statement):
                 break
 
     def generic_visit(self, node):
@@ -125,8 +157,11 @@ def test_what_goes_into_or_out_of_a_region_is_wanted(text):
     pairs = [pair for pair in chains.pairs() if id(pair[1]) in nodes and id(pair[2]) in nodes]
     fence.run(chains.tree, ctx)
     lifetimes.run(chains.tree, ctx)
-    if keeps_control_flow(chains.function):
-        return
+    if keeps_control_flow(chains.function) or any(map(leaves_from_finally, chains.function.body)):
+        return  # beniget does not follow a `finally` that leaves
+    branches = [block for node in gast.walk(chains.function) if isinstance(node, gast.If)
+                for block in (node.body, node.orelse) if any(map(leaves, block))]
+    leaving = [{id(part) for statement in block for part in gast.walk(statement)} for block in branches]
     for region in gast.walk(chains.function):
         if not isinstance(region, REGIONS) or not hasattr(region, "wanted"):
             continue
@@ -134,6 +169,8 @@ def test_what_goes_into_or_out_of_a_region_is_wanted(text):
                   for part in gast.walk(statement)]
         inside = set(blocks)
         for name, definition, use in pairs:
+            if any(id(definition) in branch and id(use) not in branch for branch in leaving):
+                continue  # beniget lets it go on behind a return
             if (id(definition) in inside) != (id(use) in inside) and is_near(region, definition, use):
                 assert name in region.wanted, f"{name} of line {region.lineno}\n{text}"
 

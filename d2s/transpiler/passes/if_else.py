@@ -9,7 +9,7 @@ from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located, map_blocks, user_functions
 from d2s.transpiler.passes.lifetimes import private_names
 from d2s.transpiler.scopes import local_names
-from d2s.transpiler.selection import always_leaves, has_exit, has_return, is_rewritten, keeps_control_flow
+from d2s.transpiler.selection import always_leaves, has_return, is_rewritten, keeps_control_flow, own_exits
 from d2s.transpiler.template import call, constant, has_walrus, load, thunk
 
 
@@ -73,7 +73,7 @@ class _Rewriter:
         """Exits that earlier passes left inside cannot cross a function, unless every path returns."""
         if not is_rewritten(statement, self.ctx):
             return False
-        return not has_exit([statement]) or always_leaves([statement])
+        return not own_exits([statement]) and (not has_return([statement]) or always_leaves([statement]))
 
     def converted(self, statement: Node) -> list[Node]:
         definitions: list[Node] = []

@@ -17,7 +17,13 @@ from d2s.transpiler.nodes import (
     walk,
 )
 from d2s.transpiler.scopes import local_names
-from d2s.transpiler.selection import always_leaves, is_rewritten, keeps_control_flow, own_exits
+from d2s.transpiler.selection import (
+    always_leaves,
+    is_rewritten,
+    keeps_control_flow,
+    leaves_from_finally,
+    own_exits,
+)
 from d2s.transpiler.template import any_of, assign, constant, if_statement, load, negation
 
 
@@ -75,7 +81,9 @@ def _lower_block(statements: list[Node], ctx: Context, depth: int) -> list[Node]
         # Decided before the inside changes: an exit that is already a flag would not count.
         # A `for` keeps a break, which is not to be lowered again.
         is_done = getattr(statement, "exits_are_flags", False)
-        lowers = isinstance(statement, LOOPS) and not is_done and is_rewritten(statement, ctx)
+        lowers = (
+            isinstance(statement, LOOPS) and not is_done and is_rewritten(statement, ctx)
+            and not leaves_from_finally(statement))
         inner_depth = depth + isinstance(statement, LOOPS)
         map_blocks(statement, lambda block, depth=inner_depth: _lower_block(block, ctx, depth))  # type: ignore[misc]
         done += _LoopExits(statement, ctx, depth).lowered() if lowers else [statement]

@@ -17,7 +17,7 @@ from d2s.transpiler.nodes import (
     user_functions,
 )
 from d2s.transpiler.scopes import local_names
-from d2s.transpiler.selection import always_leaves, has_return, is_rewritten, keeps_control_flow
+from d2s.transpiler.selection import always_leaves, has_return, is_rewritten, keeps_control_flow, leaves_from_finally
 from d2s.transpiler.template import assign, constant, if_statement, load, negation
 
 
@@ -89,7 +89,7 @@ class _Returns:
 
     def is_lifted(self, statement: Node) -> bool:
         """Does a ``return`` stand inside a rewritten construct here, so that it cannot stay a return?"""
-        if not has_return([statement]):
+        if not has_return([statement]) or leaves_from_finally(statement):
             return False
         return is_rewritten(statement, self.ctx) or any(
             self.is_lifted(inner) for block in blocks_of(statement) for inner in block
