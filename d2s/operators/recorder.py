@@ -120,6 +120,8 @@ class PathRecorder(StaticInterpreter):
         Branches of which both paths are followed to the end.
     """
 
+    follows_decisions = True
+
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self._paths: list[Path | None] = []

@@ -165,12 +165,25 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
 
 @public(x="input", axis="dim")
 def squeeze(x: Tensor, axis: Axis = None, name: str | None = None) -> Tensor:
-    """Without the axes of size 1, all or those named; a named axis of another size stays."""
+    """
+    Without the axes of size 1, all or those named; a named axis of another size stays.
+
+    So does, in a Program built by hand, one whose size is not known.
+    """
     need_tensors(x)
     known = x.spec.shape
     axes = axis_indices(axis, len(known)) if axis is not None else None
-    dropped = [position for position, size in enumerate(known) if size == 1 and (axes is None or position in axes)]
+    dropped = [place for place in range(len(known)) if (axes is None or place in axes) and _is_one(x, place)]
     return bind(reshape_op, x, shape=tuple(size for position, size in enumerate(x.shape) if position not in dropped))
+
+
+def _is_one(x: Tensor, position: int) -> bool:
+    """Is this size 1?  Of one that may be, and that only the run knows, both answers are followed where they can be."""
+    size = x.spec.shape[position]
+    if not isinstance(size, Dim):
+        return bool(size == 1)
+    is_told = size.may_be_one and x.interpreter.follows_decisions
+    return bool(is_told and x.shape[position] == 1)
 
 
 @public(x="input", axis="dim")

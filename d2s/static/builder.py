@@ -44,6 +44,8 @@ class StaticInterpreter(TensorObjects):
     checks_nan = False
     # What to do where Python needs a value; None: what a function that is traced may do.
     advice: str | None = None
+    # True if code is followed on each path where Python needs to know what only the run knows.
+    follows_decisions = False
     # Which time of following code this is, where code is followed several times.
     run: Any = None
 

@@ -9,7 +9,14 @@ from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located, map_blocks, user_functions
 from d2s.transpiler.passes.lifetimes import private_names
 from d2s.transpiler.scopes import local_names
-from d2s.transpiler.selection import always_leaves, has_return, is_rewritten, keeps_control_flow, own_exits
+from d2s.transpiler.selection import (
+    always_leaves,
+    has_return,
+    is_plain_loop,
+    is_rewritten,
+    keeps_control_flow,
+    own_exits,
+)
 from d2s.transpiler.template import call, constant, has_walrus, load, thunk
 
 
@@ -61,7 +68,7 @@ class _Rewriter:
         for statement in statements:
             if isinstance(statement, FUNCTIONS) and is_generated(statement):
                 map_blocks(statement, self.block)
-            if isinstance(statement, (*FUNCTIONS, gast.ClassDef)):
+            if isinstance(statement, (*FUNCTIONS, gast.ClassDef)) or is_plain_loop(statement):
                 done.append(statement)
                 continue
             is_converted = isinstance(statement, gast.If) and self.is_convertible(statement)

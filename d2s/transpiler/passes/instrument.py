@@ -282,13 +282,15 @@ class _Instrument(Stores):
             name in ("globals", "super") and not node.args)
         if not keeps_frame:
             node.func = self.visit(node.func)
-        takes_all = takes_all and len(node.args) == 1 and isinstance(node.args[0], gast.GeneratorExp)
+        takes_all = takes_all and (len(node.args) == 1 or name == "sum") and isinstance(
+            next(iter(node.args), None), gast.GeneratorExp)
+        is_lazy = name in ("any", "all") or len(node.args) > 1  # what it starts with is evaluated before the items
         if not is_operator and not keeps_frame:
             for arg in node.args:
                 if isinstance(arg, gast.Starred):
                     arg.value = self.spread(arg.value)
         node.args = [
-            self.generator(arg, name in ("any", "all")) if takes_all
+            self.generator(arg, is_lazy) if takes_all and arg is node.args[0]
             else arg if isinstance(arg, gast.Starred) and not (is_operator or keeps_frame) else self.visit(arg)
             for arg in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
