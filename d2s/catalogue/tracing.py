@@ -13,41 +13,41 @@ KINDS = (
         fix="Use tensor operators; or mark the function that needs the values with `@paddle.jit.not_to_static`.",
         example="""
             @paddle.jit.to_static
-            def letter(x):
-                return ("a", "b", "c")[:x]
+            def letters(x):
+                return "ab" * x
 
-            letter(paddle.to_tensor(1))
+            letters(paddle.to_tensor(1))
         """,
         fixed="""
             @paddle.jit.not_to_static
-            def letter_of(x):
-                return ("a", "b", "c")[:x]
+            def letters_of(x):
+                return "ab" * x
 
             @paddle.jit.to_static
-            def letter(x):
-                return letter_of(x)
+            def letters(x):
+                return letters_of(x)
 
-            letter(paddle.to_tensor(1))
+            letters(paddle.to_tensor(1))
         """,
     ),
     tracing(
         "T02",
         "Python needs a value of the run",
         cause="A Python value that was computed from a tensor (`x.item()`, `int(x)`, a result of an untraced call) is "
-        "used where Python needs it at once: as the end of a slice of a list, member of a set, name of an attribute.",
-        fix="Slice a tensor in place of a list, or put that part into a function marked "
+        "used where Python needs it at once: as the step of a slice of a tuple, name of an attribute.",
+        fix="Slice a tensor or list in place of a tuple, or put that part into a function marked "
         "`@paddle.jit.not_to_static`, which is called in every run.",
         example="""
             @paddle.jit.to_static
             def names_of(x):
-                return ("a", "b")[: int(x.sum())]
+                return ("a", "b")[:: int(x.sum())]
 
             names_of(paddle.to_tensor([1.0]))
         """,
         fixed="""
             @paddle.jit.not_to_static
             def first(x):
-                return ("a", "b")[: int(x.sum())]
+                return ("a", "b")[:: int(x.sum())]
 
             @paddle.jit.to_static
             def names_of(x):

@@ -63,6 +63,8 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
             whole = list(tracer.snapshot(value))
             open_up(tracer, whole)
             return open_lists.item(tracer, whole, index)
+    if isinstance(value, tuple) and isinstance(index, slice):
+        index = _cut_on_paths(tracer, _bounds(index), len(value))
     if isinstance(value, dict):
         keys.key(tracer, index, value)
     _adopt_namespace(tracer, value)
@@ -114,6 +116,33 @@ def _bounds(cut: slice) -> slice:
     """A slice with numbers in place of tensors."""
     return slice(*(part.item() if isinstance(part, Variable) and part.dtype.kind in "iu" else part
                    for part in (cut.start, cut.stop, cut.step)))
+
+
+# Longer tuples are not cut at numbers of the run: there would be too many ways.
+MAX_CUT = 16
+
+
+def _cut_on_paths(tracer: Tracer, cut: slice, count: int) -> slice:
+    """The slice of a tuple of so many elements with ends that are known on each path."""
+    forward = cut.step is None or (type(cut.step) is int and cut.step > 0)
+    if count > MAX_CUT or not forward:
+        return cut
+    ends = []
+    for bound, place_of in ((cut.start, _first_of), (cut.stop, _end_of)):
+        known = bound
+        if isinstance(bound, ObjectVariable):
+            place = tracer.python_call(place_of, (bound, count), kind=int)
+            known = next((number for number in range(count) if tracer.decide(place == number)), count)
+        ends.append(known)
+    return slice(*ends, cut.step)
+
+
+def _first_of(bound: Any, count: int) -> int:
+    return slice(bound, None).indices(count)[0]
+
+
+def _end_of(bound: Any, count: int) -> int:
+    return slice(None, bound).indices(count)[1]
 
 
 def _number_of(tracer: Tracer, span: SymbolicRange, index: Any) -> Any:

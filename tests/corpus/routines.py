@@ -320,3 +320,30 @@ def bisect_and_thresholds(x, n):
     edges = [0, 2, 4]
     k = bisect.bisect(edges, n) if isinstance(n, int) else bisect.bisect(edges, int(n))
     return (x * k, k)
+
+
+@program
+def slices_of_tuples(x, n):
+    t = (x, x * 2, x * 3)
+    out = x * 0
+    for v in t[:n]:
+        out = out + v
+    return out, t[-n:]
+
+
+@program
+def slices_of_argument_tuples(x, y, n):
+
+    def first(k, *args):
+        return args[:k]
+    return first(n, x, y, x), first(n)
+
+
+@program
+def slices_of_named_tuples(x, n):
+    Triple = collections.namedtuple('Triple', 'a b c')
+    p = Triple(x, 2, 3)
+    while n > 1:
+        x = x + sum(p[1:n])
+        n = n - 1
+    return x, p[::2]

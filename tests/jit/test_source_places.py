@@ -47,8 +47,8 @@ def test_cells_of_a_notebook_also_run_again():
 
 def test_error_in_a_cell_names_the_cell():
     namespace = {}
-    run_cell(7, "import d2s\n@d2s.jit.to_static\ndef f(x):\n    return (1, 2)[: int(x.sum())]\n", namespace)
-    with pytest.raises(d2s.TracingError, match=r"ipykernel_1/7\.py:4\n +return \(1, 2\)\[: int"):
+    run_cell(7, "import d2s\n@d2s.jit.to_static\ndef f(x):\n    return (1, 2)[:: int(x.sum())]\n", namespace)
+    with pytest.raises(d2s.TracingError, match=r"ipykernel_1/7\.py:4\n +return \(1, 2\)\[:: int"):
         namespace["f"](X)
 
 
