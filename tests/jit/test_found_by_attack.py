@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 import d2s
@@ -103,7 +105,7 @@ def test_questions_about_objects_of_the_run(convert):
 
 
 def iterator_behind_its_loop(x):
-    numbers = iter([1, 2, 3])
+    numbers = itertools.chain([1, 2, 3])
     for k in numbers:
         if x.sum() > k:
             break

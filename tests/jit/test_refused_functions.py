@@ -35,10 +35,10 @@ def test_a_range_of_a_length_known_at_run_time_cannot_be_spread():
         f(leaf(3.0))
 
 
-def test_a_counter_does_not_go_on_behind_a_loop_of_the_run():
+def test_an_iterator_that_is_not_told_by_a_number_does_not_go_on_behind_a_loop_of_the_run():
     @d2s.to_static
     def f(x):
-        numbers = itertools.count()
+        numbers = itertools.chain(range(9), range(9))
         for i in numbers:
             x = x + i
             if x.sum() > 10:
