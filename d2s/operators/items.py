@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter, defaultdict, deque
+from collections.abc import Callable
 from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
@@ -127,14 +128,14 @@ def _cut_on_paths(tracer: Tracer, cut: slice, count: int) -> slice:
     forward = cut.step is None or (type(cut.step) is int and cut.step > 0)
     if count > MAX_CUT or not forward:
         return cut
-    ends = []
-    for bound, place_of in ((cut.start, _first_of), (cut.stop, _end_of)):
-        known = bound
-        if isinstance(bound, ObjectVariable):
-            place = tracer.python_call(place_of, (bound, count), kind=int)
-            known = next((number for number in range(count) if tracer.decide(place == number)), count)
-        ends.append(known)
-    return slice(*ends, cut.step)
+
+    def known(bound: Any, place_of: Callable[[Any, int], int]) -> Any:
+        if not isinstance(bound, ObjectVariable):
+            return bound
+        place = tracer.python_call(place_of, (bound, count), kind=int)
+        return next((number for number in range(count) if tracer.decide(place == number)), count)
+
+    return slice(known(cut.start, _first_of), known(cut.stop, _end_of), cut.step)
 
 
 def _first_of(bound: Any, count: int) -> int:
