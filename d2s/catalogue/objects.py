@@ -502,6 +502,34 @@ KINDS = (
         """,
     ),
     syntax(
+        "U42",
+        "A class or cache made inside that leaves",
+        cause="A class, a cached function or a descriptor that each call makes anew holds or uses tensors or "
+        "containers of the call: whoever gets it would see what stood for them while the function was traced.",
+        fix="Make it outside, and give what it needs to its objects, or to its functions as arguments.",
+        example="""
+            @paddle.jit.to_static
+            def f(x):
+                class Scaled:
+                    factor = x * 2
+
+                return Scaled
+
+            f(paddle.ones([1]))
+        """,
+        fixed="""
+            class Scaled:
+                def __init__(self, factor):
+                    self.factor = factor
+
+            @paddle.jit.to_static
+            def f(x):
+                return Scaled(x * 2)
+
+            f(paddle.ones([1]))
+        """,
+    ),
+    syntax(
         "U40",
         "An object with `__del__` made inside",
         cause="Python calls `__del__` when nobody has the object any more. While a function is traced that is at "

@@ -211,7 +211,7 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block, code: CodeType)
             acts = tracer.risks or state.grad_enabled is not tracer.grad_mode
             acts = acts or bool(path.choices) or any(operator.effect for operator in root.operators)
             tracer.sizes.need_for_words(error)
-            lowered = tracer.lower(error)
+            lowered = tracer.lowering.raised(error)
             if lowered is error and not acts:
                 raise error
             tracer.leave_grad_mode()

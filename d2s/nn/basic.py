@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from d2s.eager.tensor import tensor_of
 from d2s.errors import IndexOutOfRangeError, NotSupportedError
 from d2s.nn import functional as F
 from d2s.nn.initializer import Assign, Uniform
 from d2s.nn.layer import Layer
 from d2s.nn.parameter import ParamAttr
+from d2s.ops.selection import where
 from d2s.words import counted
 
 __all__ = [
@@ -129,9 +131,9 @@ class Embedding(Layer):
         if _freeze:
             self.weight.stop_gradient = True
         if self._padding_idx is not None:
-            values = self.weight.numpy()
-            values[self._padding_idx] = 0.0
-            self.weight.set_value(np.asarray(values))
+            # In operators, so that it happens in each run where a static function makes an embedding.
+            is_padding = tensor_of(np.arange(num_embeddings)[:, None] == self._padding_idx)
+            self.weight.set_value(where(is_padding, 0.0, self.weight.detach()))
 
     def forward(self, x: Any) -> Any:
         return F.embedding(x, self.weight, padding_idx=self._padding_idx)

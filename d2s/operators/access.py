@@ -25,7 +25,7 @@ from d2s.operators.late_call import late_call
 from d2s.operators.layer_hooks import LayerHandle
 from d2s.operators.outside import MUTABLE_CLASS
 from d2s.operators.policy import is_convertible, is_of_user
-from d2s.operators.sources import Attribute, Constant, Source
+from d2s.operators.sources import Attribute, Constant, Held, Source
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -54,12 +54,32 @@ def attr(tracer: Tracer, value: Any, name: str) -> Any:
         if pending is not None:
             return pending[0]
     if isinstance(value, ModuleType):
-        return _read(tracer, Constant(value), value, name)
+        return _module_attribute(tracer, value, name)
     if isinstance(value, type):
         return _class_attribute(tracer, value, name)
     if isinstance(value, super):
         return _super_attribute(tracer, value, name)
     return _instance_attribute(tracer, value, name)
+
+
+def _module_attribute(tracer: Tracer, module: ModuleType, name: str) -> Any:
+    """An attribute of a module, which may have a ``__getattr__`` for those that it does not hold."""
+    source = Constant(module)
+    if type(module) is not ModuleType and is_of_user(type(module)):
+        tracer.remember(module, source)
+        return _instance_attribute(tracer, module, name)
+    held = vars(module)
+    if tracer.is_later(module, "attr", name):
+        return _read(tracer, source, module, name)
+    if lookup(type(module), name) is not ABSENT or not _is_user_code(held.get("__getattr__")):
+        return _read(tracer, source, module, name)
+    # It may be another class's by then; and to ask for what is gone would run that function.
+    tracer.guards.add(Guard(source, "type({v}) is {k0}", (type(module),), type(module).__name__))
+    if name in held:
+        return tracer.read(Held(source, name), held[name], getattr, module, name)
+    absent = Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}", is_live=True)
+    tracer.require(absent, module)
+    return late_call(_read(tracer, source, module, "__getattr__"), name)
 
 
 def _read(tracer: Tracer, source: Source, value: Any, name: str) -> Any:

@@ -13,6 +13,7 @@ from d2s.operators.equality import is_plain
 from d2s.operators.libraries import (
     READERS,
     call_unknown,
+    called,
     check_unwritten,
     holds_objects,
     holds_tensors,
@@ -84,6 +85,8 @@ def call_bound(
             owner.__dict__.setdefault("__notes__", []).extend(args)
             return None
         return func(*args, **kwargs)
+    if not outer and isinstance(owner, dict) and name == "get" and not holds_objects(args[:1]):
+        return func(*args, **kwargs)
     kind = next((kind for kind in READERS if isinstance(owner, kind)), None)
     is_sequence = isinstance(owner, list | tuple | deque)
     is_search = not outer and is_sequence and len(args) == 1 and name in ("index", "count", "remove", "__contains__")
@@ -95,7 +98,8 @@ def call_bound(
         if not outer:
             tracer.check_not_frozen(owner)
             if name in _TAKE_WHOLE:
-                args, kwargs = seen(tracer, args), seen_named(tracer, kwargs)
+                # What is in them is handed on.
+                args = tuple(map(tracer.snapshot, args))
             if name == "sort" and type(owner) is list and not args:
                 key = kwargs.get("key")
                 found = in_order(tracer, owner, None if key is None else traced(key), kwargs.get("reverse", False))
@@ -118,7 +122,7 @@ def call_bound(
         shown = tracer.view_of(owner) if name in ("keys", "values", "items") else tracer.snapshot(owner)
         if name in _COMPARING:
             know(tracer, shown, *args)
-        return getattr(shown, name)(*seen(tracer, args), **seen_named(tracer, kwargs))
+        return called(tracer, getattr(shown, name), args, kwargs)
     if isinstance(owner, str | bytes) and name == "join" and args:
         parts = as_open_list(tracer, args[0])
         parts = iterable_of(tracer, args[0] if parts is None else parts)
@@ -139,7 +143,9 @@ def call_bound(
                 module == "numpy" and holds_older_content(tracer, [*args, *kwargs.values()])):
             return run_later(tracer, func, args, kwargs)
         args, kwargs = tuple(map(if_known, seen(tracer, args))), seen_named(tracer, kwargs)
-        return tracer.late_arrays.call(func, args, kwargs) if module == "numpy" else func(*args, **kwargs)
+        if module == "numpy":
+            return tracer.late_arrays.call(func, args, kwargs)
+        return tracer.handed_back(func(*args, **kwargs))
     return call_unknown(tracer, func, args, kwargs)
 
 

@@ -66,7 +66,7 @@ def _len(tracer: Tracer, thing: Any) -> Any:
         return tracer.python_call(len, (thing,), kind=int, effect=True)
     method = None if isinstance(thing, TensorBase) else access.special(tracer, thing, "__len__")
     if method is not None:
-        return late_call(method)
+        return native.checked_length(late_call(method))
     source = tracer.source_of(thing) if type(thing) is dict and tracer.stored_keys(thing) else None
     if source is not None:
         return len(tracer.keys_of(thing, source))
@@ -169,6 +169,13 @@ def _drawn(tracer: Tracer, function: Any, args: tuple[Any, ...]) -> Any:
 def _next(tracer: Tracer, iterator: Any, *default: Any) -> Any:
     if isinstance(iterator, ObjectVariable):
         return _drawn(tracer, next, (iterator, *default))
+    if tracer.is_outer(iterator) and type(iterator).__module__ == "itertools" and (default or not tracer.attempts):
+        # One item is taken in each run; whether there is one, the handlers of a `try` would have to know before.
+        item = run_later(tracer, next, (iterator, *default), {})
+        if type(iterator) is not itertools.count:
+            # It may run over a generator of the user.
+            tracer.anything_may_change()
+        return item
     native.refuse_outer_iterator(tracer, iterator)
     if isinstance(iterator, Turns):
         open_iterators.open_all(tracer)

@@ -26,6 +26,7 @@ from d2s.operators import (
     access,
     builtin_functions,
     cached_functions,
+    calls_in_the_run,
     changed_lists,
     classes,
     conversion,
@@ -36,6 +37,7 @@ from d2s.operators import (
     layer_guards,
     layer_settings,
     libraries,
+    made_once,
     making,
     native,
     older_arrays,
@@ -64,7 +66,7 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
             return tracer.python_call(RemovableHandle.remove, (handle,), kind=bool, effect=True)
         # It may be the `remove` of any handle.
         tracer.layer_hooks.doubt()
-        result = func(*args, **kwargs)
+        result = calls_in_the_run.call_of_run(tracer, func, args, kwargs)
         tracer.later_calls_may_change()
         return result
     replaced = builtin_functions.MEANING.get(func) if _is_hashable(func) else None
@@ -83,7 +85,7 @@ def call(func: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(func, _PICKERS) and len(args) == 1:
         return _pick(tracer, func, args[0])
     if isinstance(func, type):
-        return making.construct(tracer, func, args, kwargs)
+        return made_once.note_birth(tracer, making.construct(tracer, func, args, kwargs))
     if isinstance(func, MethodWrapperType) and func.__name__ == "__call__" and isinstance(func.__self__, type):
         # Reached by the `super().__call__()` of a metaclass.
         return making.make(tracer, func.__self__, args, kwargs)
@@ -278,6 +280,10 @@ def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kw
             if not tracer.layer_hooks.is_new(layer):
                 tracer.remember(layer, Constant(layer))
                 tracer.guard_layer(layer, True)
+                # What it hands out is as old as it is.
+                for below in layer._sub_layers.values():
+                    if below is not None:
+                        tracer.remember(below, Constant(below))
         if is_forward:
             args, kwargs = libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs)
             with layer_settings.as_stored(tracer, owner):

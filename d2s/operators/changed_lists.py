@@ -1,4 +1,4 @@
-"""Older lists that this call has changed, read as a whole: a list of the run with what they hold by then.
+"""Older lists and deques that this call has changed, read as a whole: a list of the run with what they hold by then.
 
 How long such a list is does not matter; its elements are of the forms that a guard finds at the beginning of each call,
 or of those that the trace has put in.
@@ -6,6 +6,7 @@ or of those that the trace has put in.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
@@ -16,14 +17,14 @@ from d2s.operators.open_items import Elements, new_list
 from d2s.operators.tracer import Tracer
 
 # Methods that put in one argument, and those that put in nothing.
-_PUT_IN = {"append": 0, "insert": 1}
-_PUT_NOTHING = frozenset({"pop", "clear", "reverse", "remove"})
+_PUT_IN = {"append": 0, "appendleft": 0, "insert": 1}
+_PUT_NOTHING = frozenset({"pop", "popleft", "clear", "reverse", "remove", "rotate"})
 
 
 def note_method(tracer: Tracer, owner: Any, name: str, args: tuple[Any, ...]) -> None:
     """Take note that a method has changed an older container."""
     place = _PUT_IN.get(name)
-    is_known = type(owner) is list and (name in _PUT_NOTHING or (place is not None and len(args) > place))
+    is_known = type(owner) in (list, deque) and (name in _PUT_NOTHING or (place is not None and len(args) > place))
     tracer.follow(owner, name, args)
     tracer.changed(owner, is_known, is_followed=True)
     if is_known and place is not None:
@@ -36,16 +37,16 @@ def note_anything(tracer: Tracer, owner: list[Any]) -> None:
     tracer.put_in[id(owner)] = Elements(ANYTHING)
 
 
-def note_put(tracer: Tracer, owner: list[Any], value: Any) -> None:
-    """Take note that something is put into an older list."""
+def note_put(tracer: Tracer, owner: list[Any] | deque[Any], value: Any) -> None:
+    """Take note that something is put into an older list or deque."""
     elements = tracer.put_in.setdefault(id(owner), Elements())
     if elements is not None:
         open_elements.put(tracer, elements, value)
 
 
 def of_run(tracer: Tracer, thing: Any) -> list[Any] | None:
-    """A copy of a changed older list as a list of the run; None for other things, and where its elements vary."""
-    source = tracer.source_of(thing) if type(thing) is list and tracer.is_unknown(thing) else None
+    """A copy of a changed older list or deque as a list of the run; None for others, and where its elements vary."""
+    source = tracer.source_of(thing) if type(thing) in (list, deque) and tracer.is_unknown(thing) else None
     elements = tracer.put_in.get(id(thing))
     if source is None or elements is None:
         return None
@@ -82,7 +83,7 @@ class _Fit:
     def __init__(self, form: Form | None) -> None:
         self.forms = form.forms if isinstance(form, EitherForm) else () if form is None else (form,)
 
-    def fits(self, held: list[Any]) -> bool:
+    def fits(self, held: list[Any] | deque[Any]) -> bool:
         """At the beginning of a call."""
         return all(any(_is_of(part, form) for form in self.forms) for part in held)
 

@@ -9,7 +9,7 @@ from types import FunctionType, MethodType, UnionType
 from typing import Any, get_args
 
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
-from d2s.operators import native, policy
+from d2s.operators import made_once, native, policy
 from d2s.operators.converted import is_converted
 from d2s.operators.guards import Guard, lookup
 from d2s.operators.late_call import late_call
@@ -22,7 +22,7 @@ from d2s.static.variable import ObjectVariable, Variable
 def type_of(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
     """``type(thing)``: of what stands for something, the type of that; with three arguments, a new class."""
     if len(args) != 1 or kwargs:
-        return type(*args, **kwargs)
+        return made_once.note(tracer, type(*args, **kwargs))
     found = _class_of(tracer, args[0])
     return tracer.python_call(type, args, effect=True) if found is None else found
 

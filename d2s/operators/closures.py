@@ -8,6 +8,7 @@ what the variable holds then, as in Python.
 from __future__ import annotations
 
 import functools
+import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from d2s.core.interpreter import TensorBase
 from d2s.core.op import OP_TABLE
 from d2s.eager.views import share, share_unknown
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators import coroutines, views
+from d2s.operators import coroutines, made_once, views
 from d2s.operators.attempts import as_raised
 from d2s.operators.converted import is_converted, is_loaded, nested_in
 from d2s.operators.guards import lookup
@@ -54,6 +55,8 @@ class _Made:
     value: Value
     block: Block
     template: Any = None
+    # Made with all that it holds.
+    is_whole: bool = False
 
 
 class Lowering:
@@ -76,6 +79,7 @@ class Lowering:
             return self._tensor(tree)
         if isinstance(tree, OpenItems):
             refuse()
+        made_once.check(tracer, tree)
         if isinstance(tree, TableView):
             return tracer.object_value(tree.of_run())
         if isinstance(tree, ObjectVariable):
@@ -88,14 +92,17 @@ class Lowering:
             return self._method(tree)
         if isinstance(tree, SymbolicRange):
             return self._call(range, *map(self, (tree.start, tree.stop, tree.step)))
-        if isinstance(tree, functools.partial):
-            return self._partial(tree)
         if isinstance(tree, BuiltinMethodType) and not isinstance(tree.__self__, ModuleType | type | None):
             return self._builtin_method(tree)
-        if isinstance(tree, BaseException):
-            return self._exception(tree)
         if tracer.is_outer(tree):
             return tracer.object_input(tree)
+        if isinstance(tree, functools.partial):
+            return self._partial(tree)
+        if isinstance(tree, BaseException):
+            return self._exception(tree)
+        again = made_once.remade(tree)
+        if again is not None:
+            return self._once(tree, again[0], *again[1])
         if isinstance(tree, tuple):
             parts = [self(part) for part in tree]
             return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
@@ -191,7 +198,7 @@ class Lowering:
         value = self._call(
             _make_function, code, _Same(function.__globals__), defaults, named, closure,
             _Same(_Look(function)))
-        self.made[id(function)] = _Made(function, value, self._block_of(value))
+        self.made[id(function)] = _Made(function, value, self._block_of(value), is_whole=True)
         for cell in fresh:
             self._fill(self.made[id(cell)])
         return value
@@ -200,7 +207,7 @@ class Lowering:
         """The cell that the run has in place of one of the trace."""
         known = self._known(cell)
         if known is None:
-            known = self._make(cell, _new_cell)
+            known = self._make(cell, _new_cell, (), self._birth(cell))
         return known.value
 
     def _method(self, method: MethodType) -> Any:
@@ -216,24 +223,42 @@ class Lowering:
         owner = self(method.__self__)
         return method if owner is method.__self__ else self._call(getattr, owner, method.__name__)
 
-    def _exception(self, error: BaseException) -> Any:
-        """An exception that tells values of this run."""
+    def raised(self, error: BaseException) -> Any:
+        """An exception that ends the run; if it tells nothing of the run, itself: it is copied where it is raised."""
+        if self.tracer.is_outer(error):
+            return self._call(_itself, _Same(error))
+        return self._exception(error, as_it_is=True)
+
+    def _exception(self, error: BaseException, as_it_is: bool = False) -> Any:
+        """An exception of this run."""
         before = (self(error.__cause__), self(error.__context__))
         known = self.tracer.errors_of_run.get(id(error))
         if known is not None:
             return self._call(as_raised, known[1], _Same(error), before)
         args, fields = self(error.args), {name: self(value) for name, value in error.__dict__.items()}
-        if next(values_in((args, fields, before)), None) is None:
+        if as_it_is and next(values_in((args, fields, before)), None) is None:
             return error
-        return self._call(_with_args, _Same(error), args, fields, before)
+        return self._once(error, _with_args, _Same(error), args, fields, before)
 
     def _partial(self, partial: functools.partial[Any]) -> Any:
-        parts = (partial.func, *partial.args, *partial.keywords.values())
-        lowered = [self(part) for part in parts]
-        if all(new is old for new, old in zip(lowered, parts, strict=True)):
-            return partial
-        count = 1 + len(partial.args)
-        return self._call(_make_partial, tuple(lowered[:count]), tuple(partial.keywords), tuple(lowered[count:]))
+        called = tuple(map(self, (partial.func, *partial.args)))
+        named = tuple(map(self, partial.keywords.values()))
+        return self._once(partial, _make_partial, called, tuple(partial.keywords), named)
+
+    def _once(self, thing: Any, function: Callable[..., Any], *template: Any) -> Value:
+        """What the run has in place of an object that does not change: made where the traced code has made it.
+
+        Where it holds values of the run, it is made where it is first needed.
+        """
+        known = self._known(thing)
+        if known is None:
+            block = self.tracer.block
+            if next(values_in(template), None) is None:
+                _, born = self.tracer.born.get(id(thing), (None, block))
+                block = born if any(born is around for _, around in self.regions) else block
+            known = self._make(thing, function, template, block)
+            known.is_whole = True
+        return known.value
 
     # --- containers and objects --------------------------------------------------------------------------------
 
@@ -243,7 +268,7 @@ class Lowering:
         if known is None:
             if is_of_run:
                 refuse("a container of the run is used outside of the branch or turn that made it")
-            known = self._make(thing, _maker_of(thing))
+            known = self._make(thing, _maker_of(thing), (), self._birth(thing))
         self._fill(known)
         return known.value
 
@@ -275,11 +300,10 @@ class Lowering:
         for key, made in self.made.items():
             made.template = templates.get(key)
 
-    def _make(self, thing: Any, maker: Callable[..., Any]) -> _Made:
-        """Emit the creation of an object in the block in which the traced code made it."""
-        block = self._birth(thing)
+    def _make(self, thing: Any, maker: Callable[..., Any], template: tuple[Any, ...], block: Block) -> _Made:
+        """Emit the creation of an object in a block, that in which the traced code made it."""
         out = self.tracer.new_value(type(thing).__name__, None)
-        attrs: dict[str, Any] = {"call": (maker, (), {})}
+        attrs: dict[str, Any] = {"call": (maker, template, {})}
         if block is self.tracer.block:
             out = self.tracer.emit("python", (), (out,), attrs, effect=True).outputs[0]
         else:
@@ -331,11 +355,19 @@ class Lowering:
             return self.tracer.materialise(content.value)
         return content.value if isinstance(content, ObjectVariable) else self(content)
 
+    def given_away(self) -> list[Any]:
+        """What traced code has made and may still look at, and the run has, here, in its place."""
+        return [
+            made.thing for made in self.made.values()
+            # Two references: that of `made`, and that of the call.
+            if made.template is not None and not made.is_whole and sys.getrefcount(made.thing) > 2
+            and self.tracer.in_scope(made.value)]
+
     def refresh(self) -> None:
         """Before code that is not traced runs: what it can see in cells, containers and objects is what they hold."""
         for made in list(self.made.values()):
             # What was never filled on this path, another one has made: nobody has it here.
-            is_met = made.template is not None and not isinstance(made.thing, FunctionType)
+            is_met = made.template is not None and not made.is_whole
             if is_met and self.tracer.in_scope(made.value):
                 self._fill(made)
 
@@ -343,7 +375,7 @@ class Lowering:
         """At the end of blocks: objects that belong to them get what they hold at last."""
         for made in list(self.made.values()):
             belongs = any(made.block is block for block in blocks) and self.tracer.in_scope(made.value)
-            if belongs and not isinstance(made.thing, FunctionType):
+            if belongs and not made.is_whole:
                 self._fill(made)
 
 
@@ -355,6 +387,10 @@ class _Same:
 
     def __init__(self, thing: Any) -> None:
         self.thing = thing
+
+
+def _itself(constant: _Same) -> Any:
+    return constant.thing
 
 
 def _holds_converted(cell: CellType) -> bool:

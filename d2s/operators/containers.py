@@ -14,11 +14,13 @@ from typing import Any, NoReturn
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators import made_once
 from d2s.operators.guards import Guard, is_layer, lookup
 from d2s.operators.heap import CONTAINERS
 from d2s.operators.open_items import Elements, is_open, refuse
 from d2s.operators.outside import OutsideReader
 from d2s.operators.policy import is_of_user
+from d2s.operators.raw_containers import holds_the_same, length_of, like, parts_of, raw_kind, with_parts
 from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import OpenSizes
 from d2s.operators.sources import Item, Source
@@ -43,6 +45,8 @@ class ContainerReader(OutsideReader):
     ) -> None:
         super().__init__(program, numbers, sizes)
         self.pending: dict[tuple[int, str, Any], Any] = {}
+        # Copies of older containers that libraries have been given, with these.
+        self.copies: dict[int, tuple[Any, Any]] = {}
         # Older containers that were given tensors, at places that only the run knows; and objects of the run that may
         # be tensors of which nothing is known.
         self.given_tensors: dict[int, Any] = {}
@@ -77,14 +81,14 @@ class ContainerReader(OutsideReader):
             return thing
         if isinstance(thing, tuple | list | deque):
             self.require(_length_guard(source, thing), thing)
-            return _with_parts(thing, [self.read_item(thing, index, source) for index in range(_length(thing))])
+            return with_parts(thing, [self.read_item(thing, index, source) for index in range(length_of(thing))])
         if isinstance(thing, dict | set | frozenset):
             _refuse_tensors_as_keys(thing)
             self._look_at_keys(thing)
         if isinstance(thing, dict):
             items = {key: self.read_item(thing, key, source) for key in self.keys_of(thing, source)}
             if type(thing) is dict or is_of_user(type(thing)):
-                return _like(thing, dict, items)
+                return like(thing, dict, items)
             copied = copy.copy(thing)
             copied.update(items)
             return copied
@@ -96,24 +100,53 @@ class ContainerReader(OutsideReader):
     def keys_of(self, table: Any, source: Source) -> dict[Any, None]:
         """The keys of an older dict, with those that the trace has added, in their order; guarded."""
         self.require(_keys_guard(source, table), table)
-        return dict.fromkeys((*_parts(table), *(self.stored_keys(table) or ())))
+        return dict.fromkeys((*parts_of(table), *(self.stored_keys(table) or ())))
 
     def snapshot_deeply(self, thing: Any) -> Any:
-        """An older container with everything in it as guarded copies; other objects as they are."""
+        """An older container with everything in it guarded; other objects as they are.
+
+        Where the trace sees something else in it than is there (Variables, what is stored in the run), it is a copy.
+        """
         seen = self.snapshot(thing)
+        made = self._with_parts_seen(seen)
+        if made is thing or self.source_of(thing) is None:
+            return made
+        if holds_the_same(made, thing):
+            # The thing itself: it may be handed on, and changed then.
+            return thing
+        self.copies[id(made)] = made, thing
+        return made
+
+    def _with_parts_seen(self, seen: Any) -> Any:
         if isinstance(seen, list | tuple | deque):
-            parts = [self.snapshot_deeply(part) for part in _parts(seen)]
-            return seen if all(map(operator.is_, parts, _parts(seen))) else _with_parts(seen, parts)
+            parts = [self.snapshot_deeply(part) for part in parts_of(seen)]
+            return seen if all(map(operator.is_, parts, parts_of(seen))) else with_parts(seen, parts)
         if isinstance(seen, dict):
-            held = {key: self.snapshot_deeply(dict.__getitem__(seen, key)) for key in _parts(seen)}
+            held = {key: self.snapshot_deeply(dict.__getitem__(seen, key)) for key in parts_of(seen)}
             if all(dict.__getitem__(seen, key) is part for key, part in held.items()):
                 return seen
             if type(seen) is dict or is_of_user(type(seen)):
-                return _like(seen, dict, held)
+                return like(seen, dict, held)
             copied = copy.copy(seen)
             copied.update(held)
             return copied
         return seen
+
+    def handed_back(self, result: Any) -> Any:
+        """What a library has given, with the older containers themselves in the place of copies that it was given."""
+        if not self.copies:
+            return result
+        if id(result) in self.copies:
+            return self.copies[id(result)][1]
+        if type(result) in (list, deque) and not self.is_outer(result):
+            for index, part in enumerate(result):
+                result[index] = self.handed_back(part)
+        elif type(result) is dict and not self.is_outer(result):
+            result.update({key: self.handed_back(part) for key, part in result.items()})
+        elif isinstance(result, tuple):
+            parts = [self.handed_back(part) for part in result]
+            return result if all(map(operator.is_, parts, result)) else with_parts(result, parts)
+        return result
 
     def list_of_values(self, variable: Variable) -> Any:
         from d2s.operators.open_functions import values_of_tensor
@@ -131,7 +164,7 @@ class ContainerReader(OutsideReader):
         pending = self.pending_item(container, key)
         if pending is not None:
             return pending[0]
-        kind = _raw(container, "__getitem__")
+        kind = raw_kind(container, "__getitem__")
         reader = operator.getitem if kind is None else kind.__getitem__
         try:
             value = reader(container, key)
@@ -231,7 +264,13 @@ class ContainerReader(OutsideReader):
         self._refuse_change_of_viewed(target)
         # Where the user's class has its own way to set attributes, that is traced already.
         is_plain = not isinstance(lookup(type(target), "__setattr__"), FunctionType) or is_layer(target)
-        self.effect(setattr if is_plain else object.__setattr__, target, name, value)
+        setter: Any = setattr if is_plain else object.__setattr__
+        if isinstance(target, type) and id(target) in self.of_this_call:
+            # It does not leave by that.
+            made_once.serve_one_call(self)  # type: ignore[arg-type]
+            self.effect(made_once.Storing(setter, target), name, value)
+        else:
+            self.effect(setter, target, name, value)
         self.note_stored((id(target), "attr", name), value, target)
 
     def store_item(self, target: Any, key: Any, value: Any) -> None:
@@ -331,9 +370,14 @@ class ContainerReader(OutsideReader):
         for view in views:
             _apply(view, method, args)
 
+    def is_changed(self, thing: Any) -> bool:
+        """True if this call has changed, or may have changed, attributes of an older object."""
+        places = (*self.pending, *(place for place in self.dirty if isinstance(place, tuple)))
+        return id(thing) in self.dirty or any(place[:2] == (id(thing), "attr") for place in places)
+
     def attribute_table(self, thing: Any) -> None:
         """Note that the ``__dict__`` of an older object is looked at: it must not change in the same call."""
-        if any(place[0] == id(thing) and place[1] == "attr" for place in self.pending) or id(thing) in self.dirty:
+        if self.is_changed(thing):
             _refuse_table()
         self._tables[id(thing)] = self._tables[id(thing.__dict__)] = thing
 
@@ -403,7 +447,7 @@ def _refuse_table() -> NoReturn:
 
 
 def _refuse_tensors_as_keys(container: Any) -> None:
-    if any(isinstance(key, TensorBase) for key in _parts(container)):
+    if any(isinstance(key, TensorBase) for key in parts_of(container)):
         raise UnsupportedSyntaxError(
             "a dict or set from outside that has tensors as keys or members cannot be read in a graph",
             user_location(), "Use names or numbers as keys.",
@@ -428,50 +472,14 @@ def _tells_places_apart(key: Any) -> bool:
     return type(key) is str or (type(key) is int and key >= 0)
 
 
-# Classes of the user may have their own ways to look into a container: what a trace reads is what is in it.
-_KINDS: tuple[Any, ...] = (list, tuple, dict, set, frozenset, deque)
-
-
-def _raw(thing: Any, name: str) -> Any:
-    """The built-in type of a container whose class defines this method anew; None for others."""
-    if not isinstance(lookup(type(thing), name), FunctionType):
-        return None
-    return next((kind for kind in _KINDS if isinstance(thing, kind)), None)
-
-
-def _length(thing: Any) -> int:
-    kind = _raw(thing, "__len__")
-    return len(thing) if kind is None else kind.__len__(thing)
-
-
-def _parts(thing: Any) -> tuple[Any, ...]:
-    kind = _raw(thing, "__iter__")
-    # Of an iterator, as `tuple` asks others how long they are.
-    return tuple(iter(thing) if kind is None else kind.__iter__(thing))
-
-
-def _with_parts(thing: Any, parts: list[Any]) -> Any:
-    """A tuple, list or deque like `thing` with other parts."""
-    if isinstance(thing, tuple):
-        return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)
-    return deque(parts, thing.maxlen) if isinstance(thing, deque) else _like(thing, list, parts)
-
-
-def _like(thing: Any, kind: Any, parts: Any) -> Any:
-    """A container of the class of `thing`, made without any code of the user."""
-    made = kind.__new__(type(thing))
-    (kind.extend if kind is list else kind.update)(made, parts)
-    return made
-
-
 def _length_guard(source: Source, thing: Any) -> Any:
-    kind, length = _raw(thing, "__len__"), _length(thing)
+    kind, length = raw_kind(thing, "__len__"), length_of(thing)
     template = "len({v}) == {k0}" if kind is None else "{k1}.__len__({v}) == {k0}"
     return Guard(source, template, (length, kind), f"length {length}")
 
 
 def _keys_guard(source: Source, thing: Any) -> Any:
-    kind, keys = _raw(thing, "__iter__"), _parts(thing)
+    kind, keys = raw_kind(thing, "__iter__"), parts_of(thing)
     template = "same_parts({v}, {k0})" if kind is None else "same_parts({k1}.__iter__({v}), {k0})"
     return Guard(source, template, (keys, kind), f"keys {list(keys)}")
 

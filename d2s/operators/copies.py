@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import dataclasses
 from collections import deque
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
-from d2s.operators import access, open_functions, open_tables
+from d2s.operators import access, open_functions, open_tables, policy
 from d2s.operators.equality import is_plain
-from d2s.operators.heap import content_of, restore
+from d2s.operators.guards import ABSENT, Guard, lookup
+from d2s.operators.heap import container_class, content_of, dict_of, restore, slots_of
 from d2s.operators.late_call import late_call
 from d2s.operators.libraries import run_later
 from d2s.operators.open_items import is_open
+from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
+from d2s.words import counted
 
 _CONTAINERS = (list, dict, set, deque, tuple, frozenset)
 
@@ -31,6 +35,8 @@ def shallow_copy(tracer: Tracer, thing: Any) -> Any:
         return copy.copy(tracer.snapshot(thing))
     if tracer.is_made(thing):
         return _like(tracer, thing, content_of(thing))
+    if _is_copied_by_attributes(tracer, thing):
+        return _like(tracer, thing, _read_attributes(tracer, thing))
     if isinstance(thing, ObjectVariable) or _belongs_to_others(tracer, thing):
         # Both hold the same things: what is done to those of the copy shows in the original.
         tracer.anything_may_change()
@@ -52,10 +58,11 @@ def deep_copy(tracer: Tracer, thing: Any, memo: dict[int, Any] | None = None) ->
         made = open_functions.deeply_copied(tracer, thing)
     elif type(thing) in _CONTAINERS:
         made = _deep_container(tracer, tracer.snapshot(thing), memo, id(thing))
-    elif tracer.is_made(thing):
+    elif tracer.is_made(thing) or _is_copied_by_attributes(tracer, thing):
         made = _like(tracer, thing, {})
         memo[id(thing)] = made
-        restore(made, {name: deep_copy(tracer, part, memo) for name, part in content_of(thing).items()})
+        content = content_of(thing) if tracer.is_made(thing) else _read_attributes(tracer, thing)
+        restore(made, {name: deep_copy(tracer, part, memo) for name, part in content.items()})
     elif isinstance(thing, ObjectVariable) or _belongs_to_others(tracer, thing):
         made = run_later(tracer, copy.deepcopy, (thing,), {})
     else:
@@ -83,6 +90,40 @@ def _like(tracer: Tracer, thing: Any, content: dict[str, Any]) -> Any:
     restore(made, content)
     tracer.note_made(made)
     return made
+
+
+# By which a class may say how its objects are copied, besides `__copy__` and `__deepcopy__`.
+_SAY_HOW = (
+    "__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs_ex__", "__getnewargs__", "__new__",
+    "__getattribute__",
+)
+
+
+def _is_copied_by_attributes(tracer: Tracer, thing: Any) -> bool:
+    """True for an older object of a class of the user that leaves it to Python how it is copied."""
+    cls = type(thing)
+    if not _belongs_to_others(tracer, thing) or isinstance(thing, ObjectVariable) or not policy.is_of_user(cls):
+        return False
+    held = dict_of(thing)
+    return (
+        held is not None and container_class(thing) is None and not slots_of(cls) and not tracer.is_changed(thing)
+        and cls not in copyreg.dispatch_table
+        and all(lookup(cls, name) in (ABSENT, object.__dict__.get(name, ABSENT)) for name in _SAY_HOW)
+        and not any(hasattr(type(lookup(cls, name)), "__set__") for name in held))
+
+
+def _read_attributes(tracer: Tracer, thing: Any) -> dict[str, Any]:
+    """What such an object holds, as the trace reads it; guarded are its attributes, and that it is copied so."""
+    cls, names, source = type(thing), tuple(thing.__dict__), tracer.source_of(thing)
+    assert source is not None
+    tracer.guard_type(thing)
+    for name in _SAY_HOW:
+        tracer.guard_held(cls, name)
+    tracer.guards.add(Guard(
+        Constant(copyreg.dispatch_table), "{k0} not in {v}", (cls,), f"how {cls.__name__} is copied"))
+    shown = f"its {counted(len(names), 'attribute')}"
+    tracer.require(Guard(source, "tuple({v}.__dict__) == {k0}", (names,), shown, is_live=True), thing)
+    return {name: access.attr(tracer, thing, name) for name in names}
 
 
 def _belongs_to_others(tracer: Tracer, thing: Any) -> bool:

@@ -6,6 +6,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -17,6 +18,7 @@ from d2s.operators import (
     keys,
     libraries,
     loops,
+    made_once,
     native,
     open_functions,
     open_lists,
@@ -226,6 +228,10 @@ class TraceOperators(PythonOperators):
 
     def decorator(self, made: Any) -> Any:  # type: ignore[override]
         return made if current_tracer() is None else libraries.traced(made)
+
+    def made_class(self) -> Callable[[Any], Any]:  # type: ignore[override]
+        tracer = current_tracer()
+        return PythonOperators.made_class() if tracer is None else partial(made_once.note, tracer)
 
     def base(self, cls: Any) -> Any:  # type: ignore[override]
         if current_tracer() is not None:

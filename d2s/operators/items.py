@@ -192,7 +192,9 @@ def _position(tracer: Tracer, held: Any, index: Any) -> Any:
         return index
     method = special(tracer, index, "__index__") if not is_plain(index) else None
     if method is not None:
-        return late_call(method)
+        found = late_call(method)
+        special_methods.check_answer(index, "__index__", found, int)
+        return found
     return index_of(tracer, index) if isinstance(held, list | tuple | str | bytes | range) else index
 
 

@@ -13,7 +13,7 @@ import itertools
 import logging
 import math
 import sys
-from collections import ChainMap, deque
+from collections import ChainMap, OrderedDict, deque
 from types import BuiltinMethodType, FunctionType, MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -21,8 +21,9 @@ import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import Location, TracingError, UnsupportedSyntaxError, user_location
-from d2s.operators import coroutines, places, policy, users_code
+from d2s.operators import coroutines, given_away, made_once, places, policy, users_code
 from d2s.operators.equality import is_plain
+from d2s.operators.guards import is_layer
 from d2s.operators.older_arrays import holds_older_content, know
 from d2s.operators.open_elements import forget_elements, open_up
 from d2s.operators.open_items import OPENED, is_open
@@ -36,9 +37,9 @@ from d2s.operators.purity import (
     names_nothing,
     runs_no_code_of_user,
 )
+from d2s.operators.sources import Constant
 from d2s.operators.surroundings import note_decimals, refuse_looking_around
 from d2s.operators.tracer import Tracer
-from d2s.static.runtime import check_contents, contents_of
 from d2s.static.variable import ObjectVariable, Variable
 
 # Methods that only look at the container they belong to; all others may change it.
@@ -60,8 +61,15 @@ _KEEP: tuple[type, ...] = (functools.partial, SimpleNamespace)
 # Classes that hand on what they are given.
 _HAND_ON = (
     itertools.chain, itertools.cycle, itertools.zip_longest, itertools.product, itertools.pairwise,
-    itertools.permutations, itertools.combinations,
+    itertools.permutations, itertools.combinations, itertools.islice,
 )
+
+# And those that ask a function of the user about it.
+_CALL_AND_HAND_ON = (
+    itertools.starmap, itertools.takewhile, itertools.dropwhile, itertools.filterfalse, functools.reduce)
+
+# Containers that hold what they are given.
+_HOLD = (deque, OrderedDict)
 
 # Modules whose functions look at all that a container holds, and at all that is in it.
 _LOOK_DEEP = frozenset({"json", "copy", "dataclasses", "statistics", "pprint"})
@@ -85,14 +93,15 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
     """A function, class or method that is written in C."""
     owner = getattr(func, "__self__", None)
     name = getattr(func, "__name__", "")
+    if func == object.__new__ and len(args) == 1 and not kwargs:
+        made = object.__new__(args[0])
+        if not is_layer(made):
+            tracer.note_made(made)
+        return made
     if owner is not None and not isinstance(owner, type(math)) and not isinstance(func, type):
         from d2s.operators.bound_methods import call_bound
 
         return call_bound(tracer, func, owner, name, args, kwargs)
-    if func is object.__new__:
-        made = object.__new__(args[0])
-        tracer.note_made(made)
-        return made
     if func is MethodType and not holds_objects(args):
         return func(*args)
     module = policy.module_of(func)
@@ -133,6 +142,9 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
             "Make it outside, or with an empty dict first: ChainMap({}, ...).", kind="U05")
     if func is MappingProxyType and tracer.is_outer(args[0]):
         return func(tracer.run_over(args[0]))
+    if func is itertools.repeat and not holds_objects(args[1:]) and not kwargs:
+        # It gives this very object.
+        return func(*args)
     if any(func is known for known in _HAND_ON) and not any(isinstance(arg, ObjectVariable) for arg in args[1:]):
         return _call_with_older(tracer, func, args, kwargs)
     if holds_objects(args) or holds_objects(kwargs) or (module in ("math", "cmath") and holds_symbols(args)):
@@ -142,7 +154,7 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
 
 def _call_with_objects(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A library function that is pure, or changes its first argument, given what only the run knows."""
-    changed = args[0] if args and _may_change(func) else None
+    changed = args[0] if args and may_change(func) else None
     if changed is not None and tracer.is_outer(changed):
         result = run_later(tracer, func, args, kwargs)
         tracer.changed(changed)
@@ -198,7 +210,7 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
     module = policy.module_of(func)
     if module in _ITERATING or any(func is known for known in _RUN_OVER):
         args = tuple(run_over(tracer, arg) for arg in args)
-    changes = _may_change(func)
+    changes = may_change(func)
     if changes and args and tracer.is_outer(args[0]):
         result = run_later(tracer, func, args, kwargs)
         tracer.changed(args[0])
@@ -209,7 +221,10 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
     if module == "numpy" and any(holds_older_content(tracer, arg) for arg in (*args, *kwargs.values())):
         # It takes what is in a list for what is in an array.
         return run_later(tracer, func, args, kwargs)
-    if not changes and any(id(arg) in tracer.dirty or not _is_flat(arg) for arg in older):
+    hands_on = any(func is known for known in (*_HAND_ON, *_HOLD)) or (
+        any(func is known for known in _CALL_AND_HAND_ON) and all(map(callable, args[:1]))) or (
+        func is itertools.accumulate and (len(args) > 1 or "func" in kwargs))
+    if not changes and any(id(arg) in tracer.dirty or not (hands_on or _is_flat(arg)) for arg in older):
         if isinstance(func, FunctionType) and args and isinstance(args[0], dict) and not tracer.is_outer(args[0]) and (
                 func.__name__ not in READERS[dict]):
             raise UnsupportedSyntaxError(
@@ -233,11 +248,20 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
     if module == "numpy" or isinstance(func, np.ufunc):
         return tracer.late_arrays.call(func, seen(tracer, args), seen_named(tracer, kwargs))
     if module == "itertools":
+        inner = _as_it_is if hands_on else tracer.snapshot_deeply
         args = tuple(
             tracer.run_over(arg) if isinstance(arg, _RUN_OVER_LATER) and tracer.is_outer(arg)
-            else tracer.snapshot_deeply(arg) for arg in args)
-        return func(*args, **seen_named(tracer, kwargs))
-    return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+            else inner(arg) for arg in args)
+        return func(*args, **{name: inner(arg) for name, arg in kwargs.items()})
+    if func is functools.reduce:
+        return func(args[0], tracer.snapshot(args[1]), *args[2:])
+    if hands_on:
+        return func(*map(tracer.snapshot, args), **{name: tracer.snapshot(arg) for name, arg in kwargs.items()})
+    return called(tracer, func, args, kwargs)
+
+
+def _as_it_is(thing: Any) -> Any:
+    return thing
 
 
 # What iterators see the later changes of.
@@ -292,7 +316,7 @@ def _is_flat(thing: Any) -> bool:
     return False
 
 
-def _may_change(func: Any) -> bool:
+def may_change(func: Any) -> bool:
     """True for library functions that write to an argument."""
     name, module = getattr(func, "__name__", ""), policy.module_of(func)
     owner = getattr(func, "__objclass__", None)
@@ -312,10 +336,13 @@ def call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwar
     """A Python function of the standard library or of an installed package."""
     module = policy.module_of(func)
     if func is logging.getLogger and not holds_objects(args):
-        return func(*args, **kwargs)
+        logger = func(*args, **kwargs)
+        # Loggers live as long as the process: this one is found again under its name.
+        tracer.remember(logger, Constant(logger))
+        return logger
     if module == "collections" and args and hasattr(args[0], "_fields"):
         # A method of a named tuple takes apart, or makes, nothing but that.
-        return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+        return called(tracer, func, args, kwargs)
     if coroutines.is_run(func, args) and not tracer.is_outer(args[0]):
         return coroutines.run(args[0])
     if module == "pdb" and func.__name__ == "set_trace":
@@ -327,11 +354,11 @@ def call_library(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kwar
             return run_later(tracer, func, args, kwargs)
         if module == "numpy" and ("random" in func.__module__ or func.__name__ in ACT_IN_NUMPY):
             return call_unknown(tracer, func, args, kwargs)
-        return _call_with_older(tracer, func, args, kwargs)
+        return made_once.note_result(tracer, func, args, _call_with_older(tracer, func, args, kwargs))
     if getattr(func, "__wrapped__", None) is not None and not policy.is_stdlib(module):
-        return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+        return called(tracer, func, args, kwargs)
     if holds_tensors(args) and not policy.is_stdlib(module):
-        return func(*seen(tracer, args), **seen_named(tracer, kwargs))
+        return called(tracer, func, args, kwargs)
     return call_unknown(tracer, func, args, kwargs)
 
 
@@ -343,35 +370,23 @@ def evaluated_apart(text: Any, names: Any, *more: Any) -> Any:
 def call_unknown(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call that may do anything: it happens on every run, at its place."""
     refuse_looking_around(func, args, kwargs)
+    given = (*args, *kwargs.values())
     if runs_no_code_of_user(func):
-        result = run_later(tracer, func, args, kwargs)
-        for arg in args if getattr(func, "__name__", "") == "shuffle" else ():
-            _note_written(tracer, arg)
+        from d2s.operators.calls_in_the_run import library_later
+
+        result = library_later(tracer, func, args, kwargs)
     else:
-        if tracer.late_arrays.is_fresh([*args, *kwargs.values()]):
+        if tracer.late_arrays.is_fresh([*given]):
             tracer.late_arrays.need()
-        given = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, list | dict | set | deque)]
-        made = [arg for arg in given if not tracer.is_outer(arg)]
-        tracer.lowering.refresh()
-        before = [tracer.python_call(contents_of, (arg,), effect=True) for arg in made]
-        result = run_later(tracer, func, args, kwargs)
-        for arg, content in zip(made, before, strict=True):
-            tracer.python_call(check_contents, (arg, content), effect=True)
+        with given_away.watched(tracer, given):
+            result = run_later(tracer, func, args, kwargs)
         for arg in given:
-            if tracer.is_outer(arg):
+            if isinstance(arg, list | dict | set | deque) and tracer.is_outer(arg):
                 tracer.changed(arg)
         tracer.anything_may_change()
     if isinstance(func, FunctionType | MethodType | functools._lru_cache_wrapper) and not runs_no_code_of_user(func):
         tracer.foreign_results.add(result)
     return None if _gives_nothing(func) else result
-
-
-def _note_written(tracer: Tracer, thing: Any) -> None:
-    """Take note that a library may have put the elements of a list into another order."""
-    if tracer.is_outer(thing):
-        tracer.changed(thing)
-    elif is_open(thing):
-        forget_elements(thing)
 
 
 def made_later(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObjectVariable:
@@ -443,6 +458,11 @@ def _holds(tree: Any, kinds: tuple[type, ...]) -> bool:
     if isinstance(tree, dict):
         return any(_holds(part, kinds) for part in tree.values())
     return isinstance(tree, BaseException) and _holds(tree.args, kinds)
+
+
+def called(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call code that is not traced while tracing; older containers that it hands on are these themselves."""
+    return tracer.handed_back(func(*seen(tracer, args), **seen_named(tracer, kwargs)))
 
 
 def seen(tracer: Tracer, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -10,13 +10,13 @@ from types import FunctionType, MemberDescriptorType, MethodType
 from typing import Any
 
 from d2s.errors import UnsupportedSyntaxError, user_location
-from d2s.operators import access, libraries, new_state, older_arrays, policy
+from d2s.operators import access, libraries, made_once, new_state, older_arrays, policy
 from d2s.operators.guards import is_layer, lookup
 from d2s.operators.late_call import late_call
 from d2s.operators.purity import PURE
 from d2s.operators.sources import Constant
 from d2s.operators.tracer import Tracer
-from d2s.static.variable import Variable
+from d2s.static.variable import ObjectVariable, Variable
 
 
 def construct(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -50,7 +50,7 @@ def make(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any
         tracer.guard_held(cls, "__init__")
         made = cls.__new__(cls, *args, **kwargs)
         tracer.note_made(made)
-        late_call(lookup(cls, "__init__"), made, *args, **kwargs)
+        _initialise(lookup(cls, "__init__"), made, args, kwargs)
         return made
     if _is_written_by_user(lookup(cls, "__del__")):
         raise UnsupportedSyntaxError(
@@ -73,18 +73,25 @@ def make(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any
             else:
                 tracer.note_made(made)
             if isinstance(init, FunctionType):
-                late_call(init, made, *args, **kwargs)
+                _initialise(init, made, args, kwargs)
             else:
                 init(made, *libraries.seen(tracer, args), **libraries.seen_named(tracer, kwargs))
         return made
     return _made_by_library(tracer, cls, args, kwargs)
 
 
+def _initialise(init: Any, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Call the `__init__` of the user's class."""
+    result = late_call(init, made, *args, **kwargs)
+    if result is not None and not isinstance(result, ObjectVariable):
+        raise TypeError(f"__init__() should return None, not '{late_call(type, result).__name__}'")
+
+
 def _made_by_library(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     module = policy.module_of(cls)
     if module in PURE or issubclass(cls, BaseException) or not _is_of_library(cls, module):
         if module in PURE:
-            return libraries.call_builtin(tracer, cls, args, kwargs)
+            return made_once.note_result(tracer, cls, args, libraries.call_builtin(tracer, cls, args, kwargs))
         if module == "d2s" and policy.has_state(cls):
             if any(tracer.outer_tensor(tensor) is None for tensor in _tensors_in((args, kwargs))):
                 raise UnsupportedSyntaxError(
@@ -92,8 +99,9 @@ def _made_by_library(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: d
                     "Make the tensors and the optimizer outside, and call step() inside.", kind="U32")
             tracer.anything_may_change()
             return libraries.made_later(tracer, cls, args, kwargs)
-        return older_arrays.given(
+        made = older_arrays.given(
             tracer, cls, libraries.seen(tracer, args), libraries.seen_named(tracer, kwargs))
+        return made_once.note_result(tracer, cls, args, made)
     # Each call makes another, which may be changed.
     return libraries.made_later(tracer, cls, args, kwargs)
 

@@ -288,9 +288,12 @@ def truth(tracer: Tracer, value: Any) -> Any:
         return True
     if isinstance(value, TableView):
         return tracer.python_call(bool, (value.table,), kind=bool, effect=True)
-    method = _user_method(tracer, value, "__bool__") or _user_method(tracer, value, "__len__")
+    method = _user_method(tracer, value, "__bool__")
     if method is not None:
-        return late_call(method)
+        return _answer(late_call(method))
+    method = _user_method(tracer, value, "__len__")
+    if method is not None:
+        return checked_length(late_call(method))
     if not tells_other_things(tracer, value) or not any(hasattr(type(value), name) for name in ("__bool__", "__len__")):
         return value
     if tracer.is_unknown(value):
@@ -303,6 +306,25 @@ def truth(tracer: Tracer, value: Any) -> Any:
     assert source is not None
     tracer.require(Guard(source, f"bool({{v}}) is {found}", (), f"bool: {found}", is_live=True), value)
     return found
+
+
+def _answer(found: Any) -> Any:
+    """What `__bool__` of the user has given, if it is what Python takes."""
+    kind = found.value.kind if isinstance(found, ObjectVariable) else type(found)
+    if kind not in (bool, None):
+        name = "Tensor" if isinstance(found, TensorBase) else kind.__name__
+        raise TypeError(f"__bool__ should return bool, returned {name}")
+    return found
+
+
+def checked_length(found: Any) -> Any:
+    """What `__len__` of the user has given, if it is what Python takes."""
+    if isinstance(found, ObjectVariable | TensorBase):
+        return found
+    length = operator.index(found)
+    if length < 0:
+        raise ValueError("__len__() should return >= 0")
+    return length
 
 
 def tells_other_things(tracer: Tracer, thing: Any) -> bool:

@@ -113,6 +113,8 @@ class OutsideReader(PathRecorder):
         self.dirty: dict[Any, Any] = {}
         self.epoch = 0
         self.frozen: list[Any] = []
+        # What was made while tracing, and belongs to this call only.
+        self.of_this_call: dict[int, Any] = {}
         # Objects of the user's classes that the traced code has made.
         self._made: dict[int, Any] = {}
         self._seen: dict[tuple[Any, ...], Any] = {}
@@ -155,13 +157,13 @@ class OutsideReader(PathRecorder):
         `again` is a function and its arguments that read it when the Program runs: behind a call that may have
         changed anything, it is checked there that it has not changed this.
         """
-        if again and not isinstance(value, ModuleType):
-            self.check_still(source.identity, again[0], again[1:], value, str(source))
-        if isinstance(value, Variable | ObjectVariable):
-            return value
         place = source.identity
         if type(value) in (int, float) and place in self.numbers:
-            return self._number_input(source, value)
+            value = self._number_input(source, value)
+        if again and not isinstance(value, ModuleType):
+            self.check_still(place, again[0], again[1:], value, str(source))
+        if isinstance(value, Variable | ObjectVariable):
+            return value
         if place in self._seen and self._seen[place] is value:
             return self.lift(value) if isinstance(value, TensorBase) else value
         self._seen[place] = value
@@ -196,7 +198,7 @@ class OutsideReader(PathRecorder):
         if _ANYTHING not in self.dirty or (identity, self.epoch) in self._checked:
             return
         self._checked.add((identity, self.epoch))
-        expected = value if isinstance(value, TensorBase) else Expected(value)
+        expected = value if isinstance(value, TensorBase | ObjectVariable) else Expected(value)
         if len(place) == 1 and isinstance(place[0], dict) and isinstance(self.source_of(place[0]), Constant | None):
             # All that a module holds, perhaps: nobody has to look for tensors in it.
             reader, place = Reading(reader, place[0]), ()

@@ -15,6 +15,7 @@ import numpy as np
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, changed_lists, native
 from d2s.operators.attempts import Handlers, note_caught
+from d2s.operators.equality import NUMBERS_AND_TEXTS
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.late_arrays import element
 from d2s.operators.late_call import late_call
@@ -76,6 +77,8 @@ def iterable_of(tracer: Tracer, iterable: Any) -> Any:
 
 def items_of(tracer: Tracer, iterator: Any) -> Any:
     """What an iterator gives; `__next__` of the user's class is traced."""
+    if isinstance(iterator, (*native.CONTAINERS, *NUMBERS_AND_TEXTS, range, type(None))):
+        raise TypeError(f"iter() returned non-iterator of type '{type(iterator).__name__}'")
     method = None if isinstance(iterator, Turns) else access.special(tracer, iterator, "__next__")
     return iterator if method is None else _nexts(method)
 

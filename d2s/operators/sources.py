@@ -104,8 +104,10 @@ class Constant(Source):
 
     def __str__(self) -> str:
         # Of an object of the user's class nothing is asked that the program does not ask.
-        has_name = isinstance(self.value, _NAMED)
-        name = (getattr(self.value, "__qualname__", None) or self.value.__name__) if has_name else None
+        if isinstance(self.value, ModuleType):
+            name = vars(self.value).get("__name__")
+        else:
+            name = self.value.__qualname__ if isinstance(self.value, _NAMED) else None
         return str(name) if name else f"{type(self.value).__name__} object"
 
 
@@ -129,6 +131,14 @@ class Attribute(Source):
 
     def __str__(self) -> str:
         return f"{self.base}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Held(Attribute):
+    """What the object at another path holds itself under a name: nothing else is asked for it."""
+
+    def expression(self, names: GuardNames) -> str:
+        return f"{self.base.expression(names)}.__dict__[{self.name!r}]"
 
 
 @dataclass(frozen=True)

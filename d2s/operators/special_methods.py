@@ -38,13 +38,19 @@ def asking(*names: str, kind: type | None = None, otherwise: Callable[..., Any])
         if method is None:
             return otherwise(tracer, *args, **kwargs)
         result = late_call(method, *args[1:])
-        if kind is not None and not isinstance(result, kind | ObjectVariable):
-            raise TypeError(
-                f"{type(args[0]).__name__}.{next(_defined(tracer, args[0], names))[1]} returned non-{kind.__name__} "
-                f"(type {type(result).__name__})")
+        if kind is not None:
+            check_answer(args[0], next(_defined(tracer, args[0], names))[1], result, kind)
         return result
 
     return traced
+
+
+def check_answer(thing: Any, name: str, result: Any, kind: type) -> None:
+    """Raise a TypeError, in Python's words, if a special method of the user gives what Python does not take."""
+    if not isinstance(result, kind | ObjectVariable):
+        given = f"{type(thing).__name__}.{name}" if name == "__float__" else name
+        wanted = "string" if kind is str else kind.__name__
+        raise TypeError(f"{given} returned non-{wanted} (type {type(result).__name__})")
 
 
 def untraced(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,7 +98,10 @@ def formatted(tracer: Tracer, value: Any, conversion: str | None, spec: Any) -> 
         value, conversion = _CONVERSIONS[conversion](tracer, value), None
     method = users(tracer, value, "__format__")
     if method is not None:
-        return late_call(method, spec)
+        result = late_call(method, spec)
+        if not isinstance(result, str | ObjectVariable):
+            raise TypeError(f"__format__ must return a str, not {type(result).__name__}")
+        return result
     if isinstance(spec, str) and not spec and users(tracer, value, "__str__", "__repr__"):
         return to_str(tracer, value)
     if native.tells_later(tracer, value) or isinstance(spec, TensorBase | ObjectVariable):

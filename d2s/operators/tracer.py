@@ -27,6 +27,7 @@ from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.open_items import OPENED, is_open
 from d2s.operators.restarts import ListsOfTheRun
 from d2s.operators.run_time import set_value, show_retained
+from d2s.operators.shown_objects import ShownObjects
 from d2s.operators.sizes import OpenSizes
 from d2s.operators.sources import Attribute, Constant, Item
 from d2s.operators.tensors_of_objects import TensorsOfObjects
@@ -86,12 +87,15 @@ class Tracer(TensorsOfObjects):
         self.lists_are_open = False
         # True if iterators are a number, and what they run over.
         self.iterators_are_open = False
+        # The blocks in which traced code has made objects that the run makes anew when it needs them, by identity.
+        self.born: dict[int, tuple[Any, Block]] = {}
         self.spent: dict[int, Any] = {}  # iterators of which only the run knows how far a loop has come with them
         # True once control flow has chosen a tensor, and once one has been detached: without that nobody need look.
         self.may_choose = self.detaches = False
         self.lowering = Lowering(self)
         self.late_arrays = LateArrays(self)
         self.foreign_results = ForeignResults(are_numbers=False)
+        self.shown_objects = ShownObjects(self)
         self.layer_hooks = LayerHooks(self)
         # What the traced code has registered in Layers from outside, by Layer and name.
         self.registered: set[tuple[int, str]] = set()
@@ -366,6 +370,7 @@ class Tracer(TensorsOfObjects):
             result = super().python_call(function, args, kwargs, kind, effect)
         self.late_arrays.note(result, function, args, kwargs or {})
         self.foreign_results.note(result, function, args)
+        self.shown_objects.note(result, function, args, kwargs or {})
         self.note_of_element(result, function, args)
         if self.object_specs and any(function is known for known in _KEEP_SPEC):
             specs = {self.object_specs.get(arg.value) for arg in args if isinstance(arg, ObjectVariable)} - {None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Callable
 from types import CellType
 from typing import Any
@@ -135,16 +136,25 @@ def content_of_cell(cell: CellType) -> Any:
 
 
 def contents_of(container: Any) -> list[Any]:
-    """What a container holds: the members, or keys and values by turns."""
-    return [part for item in container.items() for part in item] if isinstance(container, dict) else list(container)
+    """What a container holds: the members, or keys and values by turns; of another object, its attributes."""
+    if isinstance(container, dict):
+        return [part for item in dict.items(container) for part in item]
+    if isinstance(container, CellType):
+        return [content_of_cell(container)]
+    kind = next((kind for kind in _CONTAINERS if isinstance(container, kind)), None)
+    return contents_of(container.__dict__) if kind is None else [*kind.__iter__(container)]
+
+
+_CONTAINERS: tuple[Any, ...] = (list, set, deque, bytearray)
 
 
 def check_contents(container: Any, before: list[Any]) -> None:
     """Refuse that code which is not traced has changed a container of which the trace knows the content."""
     now = contents_of(container)
     if len(now) != len(before) or any(new is not old for new, old in zip(now, before, strict=True)):
+        what = "variable" if isinstance(container, CellType) else type(container).__name__
         raise ExecutionError(
-            f"code that is not traced has changed a {type(container).__name__} that the static function has made",
+            f"code that is not traced has changed a {what} that the static function has made",
             advice="Let it return a new one, or do not keep it eager.",
             kind="X01",
         )

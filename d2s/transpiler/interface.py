@@ -225,6 +225,11 @@ class PythonOperators:
         return made
 
     @staticmethod
+    def made_class() -> Callable[[Any], Any]:
+        """Decorator of each class statement, applied first."""
+        return lambda made: made
+
+    @staticmethod
     def base(cls: Any) -> Any:
         """A base or metaclass of a class statement."""
         return cls

@@ -199,7 +199,7 @@ class _Instrument(Stores):
         args.kw_defaults = [None if default is None else self.visit(default) for default in args.kw_defaults]
 
     def visit_ClassDef(self, node: Node) -> Any:
-        node.decorator_list = self.decorators(node)
+        node.decorator_list = [*self.decorators(node), self.operator("made_class", node)]
         node.bases = [self.operator("base", part, self.visit(part)) for part in node.bases]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)

@@ -1,0 +1,101 @@
+"""Containers and objects made inside that code which is not traced has got: the run checks that it changes none.
+
+Of what traced code has made, the trace knows what it holds.  Whoever has got it may keep it, and change it in any later
+call of code that is not traced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections import deque
+from collections.abc import Iterable, Iterator
+from types import CellType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from d2s.core.interpreter import TensorBase
+from d2s.operators.guards import is_layer
+from d2s.operators.heap import content_of
+from d2s.operators.open_items import is_open
+from d2s.operators.tracer import Tracer
+from d2s.static.runtime import MISSING, check_contents, contents_of
+from d2s.static.variable import ObjectVariable
+
+_CONTAINERS = (list, dict, set, deque, bytearray)
+# What has methods that keep and change nothing.
+_HARMLESS_KINDS = (bool, int, float, complex, str, bytes, tuple, np.ndarray, np.generic)
+
+
+@contextlib.contextmanager
+def watched(tracer: Tracer, given: Iterable[Any], with_earlier: bool = True) -> Iterator[None]:
+    """Around a call that is `given` these, and may change them, and what was given away earlier."""
+    tracer.lowering.refresh()
+    made: dict[int, Any] = {}
+    for thing in given:
+        _collect(tracer, thing, made)
+    if with_earlier:
+        made |= {id(thing): thing for thing in tracer.lowering.given_away() if _is_known(tracer, thing)}
+    before = [(thing, content_of(thing), _in_the_run(tracer, thing)) for thing in made.values()]
+    contents = [tracer.python_call(contents_of, (there,), effect=True) for _, _, there in before]
+    yield
+    for (thing, known, there), content in zip(before, contents, strict=True):
+        # Code of the user that is traced may have changed it.
+        if not is_open(thing) and _is_same(content_of(thing), known):
+            tracer.python_call(check_contents, (there, content), effect=True)
+
+
+def _in_the_run(tracer: Tracer, thing: Any) -> Any:
+    return ObjectVariable(tracer, tracer.lowering.cell(thing)) if isinstance(thing, CellType) else thing
+
+
+def _is_same(content: Any, known: Any) -> bool:
+    """True if two contents are the very same things."""
+    if isinstance(content, dict):
+        return content.keys() == known.keys() and all(content[key] is known[key] for key in content)
+    if isinstance(content, list | deque):
+        return len(content) == len(known) and all(map(operator.is_, content, known))
+    return content is known or (isinstance(content, set | bytearray) and content == known)
+
+
+def _collect(tracer: Tracer, thing: Any, made: dict[int, Any]) -> None:
+    """What traced code has made of a thing and of what is in it."""
+    if id(thing) in made or isinstance(thing, type | ObjectVariable | TensorBase) or tracer.is_outer(thing):
+        return
+    if _is_known(tracer, thing):
+        made[id(thing)] = thing
+    elif not isinstance(thing, tuple):
+        return
+    content = thing if isinstance(thing, tuple) else content_of(thing)
+    for part in content.values() if isinstance(content, dict) else () if isinstance(content, bytearray) else content:
+        _collect(tracer, part, made)
+
+
+def may_change_what_it_has(tracer: Tracer, called: ObjectVariable) -> bool:
+    """True if a call of an object of the run may change what was given away."""
+    definition = tracer.definitions.get(called.value)
+    if definition is None or definition[0].kind != "python":
+        return True
+    function, args, _ = definition[0].attrs["call"]
+    kind = getattr(args[0], "kind", None) if function is getattr and args else None
+    return kind is None or not issubclass(kind, _HARMLESS_KINDS)
+
+
+def name_called(tracer: Tracer, called: ObjectVariable) -> str:
+    """The name of the method that an object of the run is; empty for others."""
+    definition = tracer.definitions.get(called.value)
+    if definition is None or definition[0].kind != "python":
+        return ""
+    function, args, _ = definition[0].attrs["call"]
+    return args[1] if function is getattr and len(args) == 2 and isinstance(args[1], str) else ""
+
+
+def _is_known(tracer: Tracer, thing: Any) -> bool:
+    """True for what traced code has made, and of which it knows the content."""
+    if isinstance(thing, ObjectVariable) or tracer.is_outer(thing) or is_layer(thing):
+        return False
+    if isinstance(thing, CellType):
+        return content_of(thing) is not MISSING
+    return (isinstance(thing, _CONTAINERS) and not is_open(thing)) or type(thing) is SimpleNamespace or (
+        tracer.is_made(thing) and type(getattr(thing, "__dict__", None)) is dict)
