@@ -329,6 +329,7 @@ class Lowering:
             return
         content = content_of(made.thing)
         if content is MISSING:
+            made.template = made.template or _UNBOUND
             return
         before, made.template = made.template, _PENDING
         template = self._content_template(made.thing, content)
@@ -366,9 +367,9 @@ class Lowering:
     def refresh(self) -> None:
         """Before code that is not traced runs: what it can see in cells, containers and objects is what they hold."""
         for made in list(self.made.values()):
-            # What was never filled on this path, another one has made: nobody has it here.
-            is_met = made.template is not None and not made.is_whole
-            if is_met and self.tracer.in_scope(made.value):
+            # A variable that was never filled on this path, another one has made: nobody has it here.
+            is_met = made.template is not None or not isinstance(made.thing, CellType)
+            if is_met and not made.is_whole and self.tracer.in_scope(made.value):
                 self._fill(made)
 
     def settle(self, blocks: list[Block]) -> None:
@@ -380,6 +381,8 @@ class Lowering:
 
 
 _PENDING = object()
+# Of a variable that holds nothing yet.
+_UNBOUND = object()
 
 
 class _Same:

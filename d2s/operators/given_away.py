@@ -31,10 +31,11 @@ _HARMLESS_KINDS = (bool, int, float, complex, str, bytes, tuple, np.ndarray, np.
 @contextlib.contextmanager
 def watched(tracer: Tracer, given: Iterable[Any], with_earlier: bool = True) -> Iterator[None]:
     """Around a call that is `given` these, and may change them, and what was given away earlier."""
-    tracer.lowering.refresh()
     made: dict[int, Any] = {}
     for thing in given:
         _collect(tracer, thing, made)
+    if made or with_earlier:
+        tracer.lowering.refresh()
     if with_earlier:
         made |= {id(thing): thing for thing in tracer.lowering.given_away() if _is_known(tracer, thing)}
     before = [(thing, content_of(thing), _in_the_run(tracer, thing)) for thing in made.values()]

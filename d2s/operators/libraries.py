@@ -38,7 +38,7 @@ from d2s.operators.purity import (
     runs_no_code_of_user,
 )
 from d2s.operators.sources import Constant
-from d2s.operators.surroundings import note_decimals, refuse_looking_around
+from d2s.operators.surroundings import note_decimals, refuse_context, refuse_looking_around
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -109,6 +109,7 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
         # What is handled while tracing is what is handled on this path of the program.
         return func()
     if module == "decimal":
+        refuse_context(name)
         note_decimals(tracer)
     if func is eval and len(args) == 1 and names_nothing(args[0]):
         return eval(args[0], {})

@@ -20,6 +20,15 @@ def note_decimals(tracer: Tracer) -> None:
         "decimal context"))
 
 
+def refuse_context(name: str) -> None:
+    """Refuse to ask for the decimal context in traced code: what is computed there has been rounded by then."""
+    if name in ("getcontext", "setcontext"):
+        raise UnsupportedSyntaxError(
+            f"decimal.{name}() in a static function: decimal numbers are computed while it is traced, and raise no "
+            "flags in the run", user_location(), "Ask for the context, and set it, outside of the static function.",
+            kind="U25")
+
+
 def _settings(context: Any) -> tuple[Any, ...]:
     return (
         context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp, str(context.traps))
