@@ -6,12 +6,29 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeVar
+
+_Told = TypeVar("_Told")
+# All code that says what is called, by its identity: the hash of code takes as long as all that a frame is asked for.
+_telling: dict[int, CodeType] = {}
+
+
+# Files at which the code of d2s does not end.
+_own_files: set[str] = set()
+
+
+class _ByCode(dict[CodeType, _Told]):
+    """What is known of some code."""
+
+    def __setitem__(self, code: CodeType, told: _Told) -> None:
+        super().__setitem__(code, told)
+        _telling[id(code)] = code
+
 
 # The code of public functions, and their names.
-PUBLIC: dict[CodeType, str] = {}
+PUBLIC: _ByCode[str] = _ByCode()
 # The code of what computes an op, and its name: both modes come to it, static mode without the function around.
-FORWARDS: dict[CodeType, str] = {}
+FORWARDS: _ByCode[str] = _ByCode()
 # Layers of d2s are called by this method.
 _FORWARD, _LAYERS = "forward", "d2s.nn."
 
@@ -33,7 +50,7 @@ class Call:
 # A call, or name and operands of one.
 Found = Call | tuple[str, Iterable[Any]]
 # For functions that are handed an op, or act for a public function: what they do, from their local variables.
-HANDS: dict[CodeType, Callable[[Mapping[str, Any]], Found | None]] = {}
+HANDS: _ByCode[Callable[[Mapping[str, Any]], Found | None]] = _ByCode()
 # What the user has called, if it is known of a frame as it is of the code of a Program.
 Known = Callable[[FrameType], "tuple[bool, Call | None]"]
 
@@ -68,15 +85,27 @@ def named(message: str, frame: FrameType | None, known: Known, with_shapes: bool
 
 def called_from(frame: FrameType | None, known: Known) -> Call | None:
     """The outermost operator between `frame` and the user's code, or None."""
-    found: Found | None = None
+    operators: list[FrameType] = []
+    call: Call | None = None
     while frame is not None:
-        is_end, call = known(frame)
-        if call is not None:
-            return call.with_operands(found[1] if isinstance(found, tuple) else ())
-        if is_end:
-            break
-        found = _operator(frame) or found
+        code = frame.f_code
+        if id(code) in _telling:
+            operators.append(frame)
+        else:
+            file = code.co_filename
+            if file not in _own_files:
+                is_end, call = known(frame)
+                if is_end:
+                    break
+                if not file.startswith("<"):
+                    _own_files.add(file)
+            if code.co_name == _FORWARD:
+                operators.append(frame)
         frame = frame.f_back
+    # The variables of a frame are costly to look at: those of the outermost one are enough.
+    found = next((found for one in reversed(operators) if (found := _operator(one)) is not None), None)
+    if call is not None:
+        return call.with_operands(found[1] if isinstance(found, tuple) else ())
     return Call(found[0]).with_operands(found[1]) if isinstance(found, tuple) else found
 
 
@@ -88,8 +117,7 @@ def _operator(frame: FrameType) -> Found | None:
         return name, _arguments(frame)
     if code in HANDS:
         return HANDS[code](frame.f_locals)
-    is_method = code.co_name == _FORWARD and code.co_varnames[:1] == ("self",)
-    if is_method and frame.f_globals.get("__name__", "").startswith(_LAYERS):
+    if code.co_varnames[:1] == ("self",) and frame.f_globals.get("__name__", "").startswith(_LAYERS):
         layer, *operands = _arguments(frame)
         return type(layer).__name__, operands
     return None

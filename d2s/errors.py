@@ -342,11 +342,13 @@ def _called_by(frame: FrameType) -> tuple[bool, caller.Call | None]:
     return place is not None, None if place is None else place.called
 
 
-def operator_location(known: Location | None) -> Location | None:
-    """Where an operator that is recorded comes from, as `user_location` or as `known`, with what is called there."""
+def operator_location() -> Location | None:
+    """As `user_location`, with what is called there: for an operator that is recorded."""
     frame = sys._getframe(1)
-    place = known or user_location(frame)
-    return None if place is None else replace(place, called=caller.called_from(frame, _called_by))
+    place = user_location(frame)
+    if place is not None and (called := caller.called_from(frame, _called_by)) is not None:
+        return replace(place, called=called)
+    return place
 
 
 def chained(entries: list[TracebackType]) -> TracebackType | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ class StaticInterpreter(TensorObjects):
         blocks: tuple[Block, ...] = (),
     ) -> Operator:
         """Append an operator to the current block."""
-        location = operator_location(self._known_location)
+        location = self._known_location or operator_location()
         found = Operator(kind, inputs, outputs, attrs or {}, op, effect, blocks, location)
         self.block.operators.append(found)
         for output in outputs:
@@ -139,6 +140,9 @@ class StaticInterpreter(TensorObjects):
     @contextmanager
     def at(self, location: Location | None) -> Iterator[None]:
         """Give operators recorded inside this location (gradient operators carry that of the op they belong to)."""
+        if location is not None and location.called is not None:
+            # What rules call is not what the user has called.
+            location = replace(location, called=None)
         before, self._known_location = self._known_location, location
         try:
             yield
