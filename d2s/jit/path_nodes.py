@@ -112,6 +112,12 @@ class Place:
         return tensor
 
 
+    def forget_tensor(self) -> None:
+        """Go on with the values, if they are kept: the Tensor is written over."""
+        if self._data is not None:
+            self._tensor = None
+
+
 class Step:
     """One operator of the path with its operands: it can be computed again."""
 

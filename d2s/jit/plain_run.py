@@ -55,6 +55,12 @@ class Run:
         """A tensor of the caller with its version now."""
         return tensor, tensor.version
 
+    def reload(self, tensor: Tensor, stops: bool, name: str) -> Any:
+        """The values that a Tensor has now, which the run knows to stop gradients or not."""
+        if stops and not tensor._stop_gradient:
+            raise other_history(name)
+        return tensor.data
+
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run."""
         return data, tensor_of(np.asarray(data), False)
@@ -66,6 +72,16 @@ class Run:
     def take_all(self, op: Op, things: list[Any], attrs: dict[str, Any]) -> tuple[Any, Any]:
         """What `op` makes of several, and what these are."""
         return compute_of_all(op, things, attrs), None
+
+
+def other_history(name: str) -> ExecutionError:
+    """What is raised for a Tensor to which code that is not traced has given another history than the run knows."""
+    return ExecutionError(
+        f"{name} was written to, or made to stop gradients or not to, by a call that is not traced, and has "
+        "another history than the run goes on with",
+        advice="Let the call return what it computes, or keep the whole function eager with @d2s.jit.not_to_static.",
+        kind="X12",
+    )
 
 
 def checked(thing: Any, spec: TensorSpec) -> Tensor:

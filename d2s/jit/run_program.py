@@ -18,7 +18,7 @@ from d2s.eager.tensor import Tensor, tensor_of
 from d2s.eager.views import become, set_data
 from d2s.errors import AnomalyError, GradientError
 from d2s.jit.path_nodes import next_place
-from d2s.jit.plain_run import checked, known_tensor, name, noted
+from d2s.jit.plain_run import checked, known_tensor, name, noted, other_history
 from d2s.static.executor import Compiled
 from d2s.static.failures import in_the_users_terms
 from d2s.static.numeric_errors import SILENT, outside
@@ -206,6 +206,13 @@ class CallNode(InteriorNode):
         """A tensor of the caller with its version now, which the run reads."""
         self.read_again.append((tensor, tensor.version))
         return self.read_again[-1]
+
+    def reload(self, tensor: Tensor, stops: bool, name: str) -> Any:
+        """The values that a Tensor has now, if its history is older than this run, or of this run."""
+        if tensor._stop_gradient is not stops or (
+                tensor._node is not None and tensor._node.sequence > self.sequence):
+            raise other_history(name)
+        return tensor.data
 
     def leaf(self, data: Any) -> tuple[Any, Tensor]:
         """A leaf that is made in this run: its gradient stays with it."""

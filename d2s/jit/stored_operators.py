@@ -81,7 +81,7 @@ def _is(*types: type) -> Callable[[Any], bool]:
 
 
 _ATTRS: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "cond": {}, "while": {}, "constant": {}, "array_of": {}, "materialise": {}, "reload": {},
+    "cond": {}, "while": {}, "constant": {}, "array_of": {}, "materialise": {},
     "version": {}, "leaf": {}, "stop_gradient": {}, "hook_point": {},
     "return": {"result": lambda value: True},
     "raise": {"error": lambda value: isinstance(value, BaseException | Value)},
@@ -92,4 +92,5 @@ _ATTRS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "to_array": {"dtype": lambda value: isinstance(value, np.dtype) and value.kind in "biufc"},
     "rewrite": {"data_only": _is(bool)},
     "replace": {"is_view": _is(bool)},
+    "reload": {"stops": _is(bool)},
 }

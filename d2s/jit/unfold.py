@@ -237,6 +237,7 @@ class _Path:
                 else:
                     # The op whose result is written goes on reading what was there before.
                     node.watched = [found for found in node.watched if found[0] is not before.storage.tensor]
+                    kept.forget_tensor()
 
     def _place(self, value: Value) -> Place:
         """What `value` is in this run."""

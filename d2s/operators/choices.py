@@ -7,7 +7,7 @@ each of them becomes what is written, if it is the same tensor in the run.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from d2s.core.spec import Dim, Shape, TensorSpec
 from d2s.static.program import Value
@@ -78,7 +78,7 @@ def _alive(links: dict[int, weakref.ref[Variable]] | None) -> list[Variable]:
     return alive
 
 
-def views_of(chosen: Variable) -> Iterable[Variable]:
+def views_of(chosen: Variable) -> Collection[Variable]:
     """The views that `chosen` may be."""
     found: dict[int, Variable] = chosen.__dict__.get(_VIEWS, {})
     return found.values()

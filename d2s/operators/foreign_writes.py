@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.choices import views_of
+from d2s.operators.reading_again import read_again
 from d2s.operators.run_time import check_reads, check_shown, check_version_read, note_read
 from d2s.operators.sharing import chosen_relatives, is_here, is_view, root_of, sharing_of
 from d2s.static.program import Block, Operator, Value
@@ -27,19 +28,20 @@ _CHOSEN = ("cond", "while")
 
 
 def check_current(tracer: Tracer, variable: Variable, itself: bool = True) -> None:
-    """Have the run check that the values of `variable` have not been written over.
+    """Read the values of `variable` again, or have the run check that they have not been written over.
 
     Not `itself`: only that those have not with which it shares them.
     """
+    is_read_again = read_again(tracer, variable)
     value = variable.value
     links = tuple(_links_of(tracer, value))
-    for link in links:
+    for link in () if is_read_again else links:
         if itself or link is not value:
             _check_root(tracer, link)
-    others = tracer.as_found("relatives", lambda: _chosen_roots(tracer, variable, links[-1]))
+    others = tracer.as_found(f"relatives: {id(value)}", lambda: _chosen_roots(tracer, variable, links[-1]))
     if not others:
         return
-    is_copy = tracer.as_found("copied", lambda: _may_be_copy(variable))
+    is_copy = tracer.as_found(f"copied: {id(value)}", lambda: _may_be_copy(variable))
     array = None if is_copy else ObjectVariable(tracer, tracer.array_of(value))
     shown = _Shown(array, ObjectVariable(tracer, tracer.hook_point(value)))
     for other in others:
@@ -77,6 +79,7 @@ def materialise_outside(tracer: Tracer, value: Value, definition: Operator, bloc
     block.operators[place:place] = [made, noted]
     tracer.definitions[tensor], tracer.definitions[version] = (made, block), (noted, block)
     tracer._materialised[value], tracer.program.versions[value] = tensor, version
+    tracer.made_early.add(value)
 
 
 def _check_reads_inside(tracer: Tracer, tensor: Any, shown: _Shown) -> None:

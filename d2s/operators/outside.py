@@ -369,13 +369,20 @@ class OutsideReader(PathRecorder):
         self._read_at[id(tensor)] = self.epoch
         old = variable.value
         fresh = self.new_value(old.name, old.spec, old.stop_gradient)
-        fresh = self.emit("reload", (self.materialise(old),), (fresh,), effect=True).outputs[0]
+        known: dict[str, Any] = {} if old in self.may_stop else {"stops": old.stop_gradient}
+        fresh = self.emit("reload", (self.materialise(old),), (fresh,), known, effect=True).outputs[0]
         self.tensors[fresh] = tensor
         self.program.same_edge[fresh] = self.captured[id(tensor)][1]
         self._materialised[fresh] = self.materialise(old)
         self.hook_points[fresh] = self.materialise(old)
         self.note_version(fresh)
         self.rebind(variable, fresh)
+
+    def goes_on(self, value: Value, tensor: Value) -> None:
+        """Note that the Tensor of an older version of `value`, which has been read again, is its Tensor too."""
+        self._materialised[value] = tensor
+        self.left.add(value)
+        self.note_version(value)
 
     def is_read_again(self, value: Value) -> bool:
         """True for the values of a tensor from outside that something else may have written to."""

@@ -231,11 +231,15 @@ def chosen_relatives(variable: Variable) -> list[Variable]:
     known = {id(one): one for one in (*_shown_by(variable), *_detached_kin(variable, detached_here))}
     found: dict[int, Variable] = {}
     for member in known.values():
-        is_shared = sharing_of(member) is not None
-        others = [other for other in may_be(member) if is_shared or sharing_of(other) is not None]
+        is_shared = _may_share(member)
+        others = [other for other in may_be(member) if is_shared or _may_share(other)]
         others += (*views_of(member), *may_be_detached(member))
         found.update((id(other), other) for other in others if id(other) not in known)
     return list(found.values())
+
+
+def _may_share(variable: Variable) -> bool:
+    return sharing_of(variable) is not None or len(views_of(variable)) > 0
 
 
 def _ensure(variable: Variable) -> Sharing:
@@ -270,6 +274,28 @@ def detached_here(variable: Variable) -> Iterator[Variable]:
         yield from alive(shared.detached)
 
 
+def peers_of(tracer: Tracer, root: Variable) -> list[Variable]:
+    """A tensor that is no view, and those that share its values and no history."""
+    found = {id(root): root}
+    queue = [root]
+    for member in queue:
+        for other in detached_here(member):
+            if id(other) not in found and is_here(tracer, other):
+                found[id(other)] = other
+                queue.append(other)
+    return queue
+
+
+def family_of(tracer: Tracer, root: Variable) -> Iterator[Variable]:
+    """A tensor that is no view, and its views, each before those taken of it."""
+    yield root
+    shared = sharing_of(root)
+    if shared is not None:
+        for view in alive(shared.views):
+            if is_here(tracer, view):
+                yield from family_of(tracer, view)
+
+
 def root_of(variable: Variable) -> Variable:
     while (shared := sharing_of(variable)) is not None and shared.view is not None:
         variable = shared.view.parent
@@ -282,6 +308,6 @@ def share_nothing(variable: Variable) -> None:
 
 
 __all__ = [
-    "Sharing", "View", "alive", "chosen_relatives", "detached_here", "is_here", "is_view", "link", "note_all_sources",
-    "note_chosen", "relatives", "root_of", "share_nothing", "sharing_of",
+    "Sharing", "View", "alive", "chosen_relatives", "detached_here", "family_of", "is_here", "is_view", "link",
+    "note_all_sources", "note_chosen", "peers_of", "relatives", "root_of", "share_nothing", "sharing_of",
 ]

@@ -97,6 +97,10 @@ class Tracer(TensorsOfObjects):
         self.foreign_results = ForeignResults(are_numbers=False)
         self.shown_objects = ShownObjects(self)
         self.layer_hooks = LayerHooks(self)
+        # Values that have a Tensor from where they are defined, as some path needs one; others that some path has
+        # written over, as they had none.
+        self.made_early: set[Value] = set()
+        self.written_over: set[Value] = set()
         # What the traced code has registered in Layers from outside, by Layer and name.
         self.registered: set[tuple[int, str]] = set()
         self.outer_frames = len(user_frames())
@@ -198,6 +202,7 @@ class Tracer(TensorsOfObjects):
         defined = self.definitions.get(old)
         is_leaf = defined is not None and defined[0].kind == "leaf"
         if not self.may_have_left(old) and not is_leaf:
+            self.written_over.add(old)
             return
         if old in self.may_be_outer and (defined is None or defined[0].kind == "while"):
             self._check_shares_nothing(old)
@@ -205,6 +210,9 @@ class Tracer(TensorsOfObjects):
         tensor = self.new_value(f"{new.name}@TENSOR", None)
         self.emit("rewrite", (new, *points), (tensor,), {"data_only": data_only}, effect=True)
         self.left.add(new)
+        held = self.tensor_object(old)
+        if held is not None:
+            self._materialised[new] = held
         if new.stop_gradient:
             # Whoever has it may write to it before a gradient reads its values.
             self.materialise(new)
@@ -314,7 +322,7 @@ class Tracer(TensorsOfObjects):
     def may_have_left(self, value: Value) -> bool:
         """True if the run may have made a Tensor object of `value`, or of what it is in the run."""
         # Of what comes from a branch, an earlier turn or a container it is not known which value it was.
-        return value in self.left or value in self.may_be_outer or (bool(self.left) and (
+        return value in self.left or value in self.may_be_outer or value in self.made_early or (bool(self.left) and (
             self.is_merged(value) or value in self.taken_values or any(value in inputs for inputs in self.turn_inputs)))
 
     def set_flag(self, variable: Variable, tensor: Any, flag: bool) -> None:
@@ -333,7 +341,7 @@ class Tracer(TensorsOfObjects):
         defined, version = self.definitions.get(value), self.program.versions.get(value)
         if (
             version is None and value.stop_gradient and value not in self.tensors and defined is not None
-            and defined[0].op is not None and defined[1] is not self.block
+            and defined[0].op is not None and defined[1] is not self.block and value not in self.written_over
         ):
             materialise_outside(self, value, *defined)
             version = self.program.versions[value]

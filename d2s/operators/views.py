@@ -7,7 +7,7 @@ gradients through it are right; hooks stay with the values before the write.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from d2s.core.interpreter import state
@@ -18,8 +18,10 @@ from d2s.operators.sharing import (
     alive,
     chosen_relatives,
     detached_here,
+    family_of,
     is_here,
     is_view,
+    peers_of,
     relatives,
     root_of,
     share_nothing,
@@ -167,7 +169,7 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
         value = shared.view.into_parent(tracer, value)
         variable = shared.view.parent
     # What is in use is the same each time that the trace comes here, whatever Python has collected so far.
-    family = [member for peer in _peers(tracer, variable) for member in _family(tracer, peer)]
+    family = [member for peer in peers_of(tracer, variable) for member in family_of(tracer, peer)]
     in_use = tracer.as_found("family", lambda: {member.value for member in family})
     before = {id(member): (member, member.value) for member in family if member.value in in_use}
     tracer.check_writable(member for member, _ in before.values())
@@ -210,28 +212,6 @@ def _write_roots(
         tracer.note_write(old, member.value, *kept)
 
 
-def _peers(tracer: Tracer, root: Variable) -> list[Variable]:
-    """A tensor that is no view, and those that share its values and no history."""
-    found = {id(root): root}
-    queue = [root]
-    for member in queue:
-        for other in detached_here(member):
-            if id(other) not in found and is_here(tracer, other):
-                found[id(other)] = other
-                queue.append(other)
-    return queue
-
-
-def _family(tracer: Tracer, root: Variable) -> Iterator[Variable]:
-    """A tensor that is no view, and its views, each before those taken of it."""
-    yield root
-    shared = sharing_of(root)
-    if shared is not None:
-        for view in alive(shared.views):
-            if is_here(tracer, view):
-                yield from _family(tracer, view)
-
-
 def _check_none_detached(
     tracer: Tracer, variable: Variable, detached: Iterable[Variable], known: Container[int] = ()
 ) -> None:
@@ -251,7 +231,7 @@ def _check_can_follow(tracer: Tracer, variable: Variable, written: Iterable[tupl
     """Refuse a write to `written` that may be one to `variable`, if that is a tensor from outside."""
     _check_no_hidden_view(tracer, variable)
     root = root_of(variable)
-    for member in _family(tracer, root):
+    for member in family_of(tracer, root):
         _check_none_detached(tracer, variable, detached_here(member))
     if root.value in tracer.tensors or tracer.is_outer(root.value) or tracer.is_leaf(root.value):
         for _, value in written:
@@ -281,7 +261,7 @@ def _follow(tracer: Tracer, other: Variable, written: Variable, was: Value) -> N
     while (shared := sharing_of(root)) is not None and shared.view is not None:
         value = shared.view.into_parent(tracer, value)
         root = shared.view.parent
-    for member in list(_family(tracer, root)):
+    for member in list(family_of(tracer, root)):
         if member is not root:
             view = sharing_of(member)
             assert view is not None and view.view is not None

@@ -295,6 +295,12 @@ def _materialise(w: FunctionWriter, operator: Operator) -> None:
     w.assign(operator, f"MISSING if {w.name(value)} is None else {made}" if value.maybe_missing else made)
 
 
+def _reload(w: FunctionWriter, operator: Operator) -> None:
+    tensor, stops = w.name(operator.inputs[0]), operator.attrs.get("stops")
+    read = f"{tensor}.data" if stops is None else f"run.reload({tensor}, {stops}, {operator.outputs[0].name!r})"
+    w.assign(operator, read)
+
+
 def _rewrite(w: FunctionWriter, operator: Operator) -> None:
     value = operator.inputs[0]
     number, turn = w.output_numbers.get(value), w.turn_tensors.get(operator.outputs[0])
@@ -403,7 +409,7 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "py_layer_backward": _py_layer_backward,
     "backward": _backward,
     "walk": _walk,
-    "reload": _plain("{0}.data"),
+    "reload": _reload,
     "version": _plain("run.version({0})"),
     "rewrite": _rewrite,
     "taken": _take,

@@ -202,7 +202,7 @@ def test_saved_values_that_are_written_over_are_noticed():
 
 
 @pytest.mark.parametrize("is_kept", [True, False])
-def test_writes_of_others_behind_a_traced_write_are_seen_or_said(is_kept):
+def test_writes_of_others_behind_a_traced_write_are_seen(is_kept):
     def play(static):
         kept = []
         keep = d2s.jit.not_to_static(lambda tensor: kept.append(tensor) if is_kept else None)
@@ -216,12 +216,9 @@ def test_writes_of_others_behind_a_traced_write_are_seen_or_said(is_kept):
             write()
             return y * 1.0, d * 1.0
 
-        try:
-            return [one.tolist() for one in static(f)(leaf(0.5, -1.5))]
-        except d2s.ExecutionError as error:
-            return error.kind
+        return [one.tolist() for one in static(f)(leaf(0.5, -1.5))]
 
-    assert play(d2s.to_static) == ("X12" if is_kept else play(lambda f: f))
+    assert play(d2s.to_static) == play(lambda f: f)
 
 
 def test_turns_that_choose_what_is_detached_are_refused():
