@@ -177,8 +177,9 @@ KINDS = (
     execution(
         "X12",
         "A tensor that an untraced call has written to",
-        cause="A call that is not traced has written in place to a tensor. Tensors from outside are read again behind "
-        "it, but the static function goes on with one that it has made, with a view, or with one of several.",
+        cause="A call that is not traced has written in place to a tensor. Tensors are read again behind it, but which "
+        "one of several was written to, or to what a turn or branch has made, only the run knows; and if the call has "
+        "given the tensor a history, the static function has no gradient of that.",
         fix="Let the call return what it computes, or convert it too.",
         example="""
             @paddle.jit.not_to_static
@@ -188,8 +189,9 @@ KINDS = (
             @paddle.jit.to_static
             def f(x):
                 y = 2 * x
-                shift(y)
-                return y * y
+                z = y if x.sum() > 0 else x
+                shift(z)
+                return y * z
 
             f(paddle.ones([1]))
         """,
@@ -200,8 +202,9 @@ KINDS = (
 
             @paddle.jit.to_static
             def f(x):
-                y = shifted(2 * x)
-                return y * y
+                y = 2 * x
+                z = shifted(y if x.sum() > 0 else x)
+                return y * z
 
             f(paddle.ones([1]))
         """,

@@ -158,7 +158,7 @@ class Lowering:
             if known is not None and tracer.in_scope(known):
                 tracer.recall(known)
             else:
-                self._shared[pair] = self._call(share_unknown, *pair)
+                self._shared[pair] = self._call(_share_if_bound, *pair)
         return tensor
 
     def _array(self, array: np.ndarray[Any, Any]) -> Value:
@@ -446,6 +446,12 @@ def _maker_of(thing: Any) -> Any:
 
 def _copy_of(array: Any) -> Any:
     return array.copy()
+
+
+def _share_if_bound(tensor: Any, other: Any) -> None:
+    """Note that a Tensor may share values with another, if there is such."""
+    if other is not MISSING:
+        share_unknown(tensor, other)
 
 
 def _new_cell() -> CellType:

@@ -267,7 +267,8 @@ class _Loop:
                 return False
             if (
                 self._learn_calls(outcome) or self._learn(outcome) or learn_writes(tracer, outcome.state)
-                or take_handed_out(tracer, outcome.state) or self._learn_flags(inputs, outcome, body_block)
+                or take_handed_out(tracer, outcome.state) or self._learn_left(inputs, outcome)
+                or self._learn_flags(inputs, outcome, body_block)
             ):
                 return False
             self._emit(inputs, tested.result, test_block, body_block, outcome)
@@ -304,6 +305,16 @@ class _Loop:
             if changed is not None:
                 news |= self.flags.learn(place, inputs[place], self._following(place, form, changed[1], outcome, body))
         return news
+
+    def _learn_left(self, inputs: dict[Place, list[Value]], outcome: Outcome) -> bool:
+        """Note that others have what was there before the loop, if they have what turns carry; True if that is new."""
+        tracer, known = self.tracer, len(self.tracer.left)
+        for place, form in self.places.items():
+            initial = self._values(place, form, self.before.contents[place[0]], _value_now)
+            for value, first in zip(inputs[place], initial, strict=True):
+                if value in outcome.state.handed_out.left and first.is_tensor:
+                    tracer.note_left(first)
+        return len(tracer.left) > known
 
     def _name(self, place: Place) -> str:
         node, where = self.before.nodes[place[0]], place[1]

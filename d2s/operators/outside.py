@@ -123,6 +123,7 @@ class OutsideReader(PathRecorder):
         self._object_inputs: dict[int, Value] = {}
         self.canonical: dict[int, tuple[Any, Variable]] = {}
         self._read_at: dict[int, int] = {}
+        self._left_at: dict[Value, int] = {}
         # Lists that a run fills with what branches and turns read of tensors from outside, by their identity.
         self.reads_inside: dict[int, Value] = {}
         # The epoch in which values were made, where that is not the first.
@@ -358,7 +359,7 @@ class OutsideReader(PathRecorder):
     def tensor_object(self, value: Value) -> Value | None:
         """The Tensor object of a value, if the run has made it already at this place."""
         found = self._materialised.get(value)
-        if found is None or not self.in_scope(found):
+        if found is None or not self.in_scope(found) or value.maybe_missing is not None:
             return None
         # In a replay it is known before it is made.
         is_made = self.definitions[found][0].kind != "materialise" or value in self.left or self.is_outer(value)
@@ -377,6 +378,15 @@ class OutsideReader(PathRecorder):
         self.hook_points[fresh] = self.materialise(old)
         self.note_version(fresh)
         self.rebind(variable, fresh)
+
+    def note_left(self, value: Value) -> None:
+        if value not in self.left:
+            self._left_at[value] = self.epoch
+        super().note_left(value)
+
+    def is_left_before_calls(self, value: Value) -> bool:
+        """True for what had left before the last call that may have written to tensors."""
+        return self._left_at.get(value, 0) < self.epoch
 
     def goes_on(self, value: Value, tensor: Value) -> None:
         """Note that the Tensor of an older version of `value`, which has been read again, is its Tensor too."""

@@ -50,12 +50,16 @@ def _known(tracer: Tracer, family: list[Variable]) -> tuple[set[Value], Value] |
     """What shares values, and that of which the Tensor is known: one from outside if there is one."""
     roots = [member for member in family if not is_view(member)]
     outer = [root for root in roots if root.value in tracer.tensors and _is_canonical(tracer, root)]
-    made = [
-        root for root in roots if tracer.tensor_object(root.value) is not None and root.value not in tracer.may_be_outer
-        and root.value not in tracer.taken_values and root.value not in tracer.tensors]
+    made = [root for root in roots if root.value not in tracer.tensors and _has_older_tensor(tracer, root.value)]
     if not outer and not made:
         return None
     return {member.value for member in family}, (outer or made)[0].value
+
+
+def _has_older_tensor(tracer: Tracer, value: Value) -> bool:
+    """True if this run has made a Tensor of `value`, which a call that may have written to it could have."""
+    is_known = value not in tracer.may_be_outer and value not in tracer.taken_values
+    return is_known and tracer.tensor_object(value) is not None and tracer.is_left_before_calls(value)
 
 
 def _is_canonical(tracer: Tracer, variable: Variable) -> bool:

@@ -201,7 +201,7 @@ class Tracer(TensorsOfObjects):
         """Let the Tensor object of `old`, if the run has made one, be `new`, which was written over it."""
         defined = self.definitions.get(old)
         is_leaf = defined is not None and defined[0].kind == "leaf"
-        if not self.may_have_left(old) and not is_leaf:
+        if not self.may_have_left(old) and old not in self.made_early and not is_leaf:
             self.written_over.add(old)
             return
         if old in self.may_be_outer and (defined is None or defined[0].kind == "while"):
@@ -322,7 +322,7 @@ class Tracer(TensorsOfObjects):
     def may_have_left(self, value: Value) -> bool:
         """True if the run may have made a Tensor object of `value`, or of what it is in the run."""
         # Of what comes from a branch, an earlier turn or a container it is not known which value it was.
-        return value in self.left or value in self.may_be_outer or value in self.made_early or (bool(self.left) and (
+        return value in self.left or value in self.may_be_outer or (bool(self.left) and (
             self.is_merged(value) or value in self.taken_values or any(value in inputs for inputs in self.turn_inputs)))
 
     def set_flag(self, variable: Variable, tensor: Any, flag: bool) -> None:

@@ -7,7 +7,7 @@ gradients through it are right; hooks stay with the values before the write.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from d2s.core.interpreter import state
@@ -28,6 +28,7 @@ from d2s.operators.sharing import (
     sharing_of,
 )
 from d2s.ops.indexing import with_item
+from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Operator, Value
 from d2s.static.variable import Variable
 
@@ -43,8 +44,14 @@ class _Held(NamedTuple):
 
     def named(self, tracer: Tracer) -> Value:
         """The value, to be used as a Tensor."""
-        is_still = self.variable.value is self.value
-        return tracer.named(self.variable if is_still else Variable(tracer, self.value))
+        return tracer.named(self._current(tracer))
+
+    def joined(self, tracer: Tracer) -> Value:
+        """The same of what shares values with something that is one by now: what may have been written is known."""
+        return StaticInterpreter.bound(tracer, self._current(tracer))
+
+    def _current(self, tracer: Tracer) -> Variable:
+        return self.variable if self.variable.value is self.value else Variable(tracer, self.value)
 
 
 def _held(variable: Variable) -> _Held:
@@ -73,9 +80,9 @@ def leave(tracer: Tracer, variable: Variable, is_last: bool) -> Iterator[tuple[V
     sources, steps = tracer.as_found(
         f"shared by {variable.value.name}", lambda: _joining(tracer, variable, is_last))
     for source in sources:
-        tracer.materialise(source.named(tracer))
+        tracer.materialise(source.joined(tracer))
     for view, parent, how in steps:
-        yield view.named(tracer), parent.named(tracer), how
+        yield view.joined(tracer), parent.joined(tracer), how
 
 
 def _joining(tracer: Tracer, variable: Variable, is_last: bool) -> tuple[list[_Held], list[_Step]]:
@@ -122,7 +129,8 @@ def unknown_relatives(tracer: Tracer, variable: Variable, is_last: bool) -> Iter
         return [_held(root) for root in found.values() if not is_last or tracer.is_tensor_of_run(root)]
 
     for root in tracer.as_found(f"related to {variable.value.name}", find):
-        yield root.named(tracer)
+        # What may be unbound is related to nothing if it is.
+        yield root.value if root.value.maybe_missing is not None else root.named(tracer)
 
 
 def _sources(tracer: Tracer, variable: Variable) -> list[Variable]:

@@ -68,10 +68,10 @@ class TensorObjects(HookPoints):
             self._materialised[value] = found
         if not self.is_outer(value) and self.definitions[found][0].kind == "materialise":
             # Also when it was found: in a replay the Tensor is made at this place.
-            self._note_left(value)
+            self.note_left(value)
         return found
 
-    def _note_left(self, value: Value) -> None:
+    def note_left(self, value: Value) -> None:
         """Note that a value is a Tensor, or may be, with all that it may be."""
         stack = [value]
         while stack:

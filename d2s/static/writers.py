@@ -297,8 +297,8 @@ def _materialise(w: FunctionWriter, operator: Operator) -> None:
 
 def _reload(w: FunctionWriter, operator: Operator) -> None:
     tensor, stops = w.name(operator.inputs[0]), operator.attrs.get("stops")
-    read = f"{tensor}.data" if stops is None else f"run.reload({tensor}, {stops}, {operator.outputs[0].name!r})"
-    w.assign(operator, read)
+    name = operator.inputs[0].name.partition("@")[0]
+    w.assign(operator, f"{tensor}.data" if stops is None else f"run.reload({tensor}, {stops}, {name!r})")
 
 
 def _rewrite(w: FunctionWriter, operator: Operator) -> None:
