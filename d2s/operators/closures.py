@@ -366,10 +366,12 @@ class Lowering:
 
     def refresh(self) -> None:
         """Before code that is not traced runs: what it can see in cells, containers and objects is what they hold."""
+        tracer = self.tracer
+        # In a replay there is what is made behind this place too.
+        there = tracer.as_found("refreshed", lambda: {
+            made.value for made in self.made.values() if tracer.in_scope(made.value)})
         for made in list(self.made.values()):
-            # A variable that was never filled on this path, another one has made: nobody has it here.
-            is_met = made.template is not None or not isinstance(made.thing, CellType)
-            if is_met and not made.is_whole and self.tracer.in_scope(made.value):
+            if made.value in there and not made.is_whole:
                 self._fill(made)
 
     def settle(self, blocks: list[Block]) -> None:

@@ -143,3 +143,35 @@ def test_a_cell_that_only_the_other_path_has_made(convert):
         log.append(x.grad.tolist())
     assert [entry[0] for entry in log if isinstance(entry, tuple)] == [2, 2]
     assert (log[0], log[1]) == (log[3], log[4])
+
+
+@both_modes
+@pytest.mark.parametrize("turns", [0, 1, 2])
+def test_a_hook_registered_in_turns_or_a_branch_sees_what_is_stored_behind(convert, turns):
+    log = []
+
+    @convert
+    def f(x, n):
+        factors, count = [1.0], 0
+
+        def scaled(g):
+            nonlocal count
+            count += 1
+            log.append(count)
+            return g * sum(factors) + count
+
+        y = x * x
+        for _ in range(n):
+            y.register_hook(scaled)
+        if n > 1:
+            x.register_hook(scaled)
+        factors.append(4.0)
+        count += 10
+        y.sum().backward()
+        return count
+
+    x = leaf(0.5, 2.0)
+    assert f(x, d2s.to_tensor(turns)) == 10 + turns + (turns > 1)
+    first = {0: [1.0, 4.0], 1: [16.0, 64.0], 2: [92.0, 368.0]}[turns]
+    assert log == [11 + call for call in range(turns + (turns > 1))]
+    assert x.grad.tolist() == ([value * 5 + 13 for value in first] if turns > 1 else first)
