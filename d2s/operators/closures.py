@@ -8,7 +8,6 @@ what the variable holds then, as in Python.
 from __future__ import annotations
 
 import functools
-import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -357,12 +356,10 @@ class Lowering:
         return content.value if isinstance(content, ObjectVariable) else self(content)
 
     def given_away(self) -> list[Any]:
-        """What traced code has made and may still look at, and the run has, here, in its place."""
+        """What traced code has made, and the run has, here, in its place."""
         return [
             made.thing for made in self.made.values()
-            # Two references: that of `made`, and that of the call.
-            if made.template is not None and not made.is_whole and sys.getrefcount(made.thing) > 2
-            and self.tracer.in_scope(made.value)]
+            if made.template is not None and not made.is_whole and self.tracer.in_scope(made.value)]
 
     def refresh(self) -> None:
         """Before code that is not traced runs: what it can see in cells, containers and objects is what they hold."""

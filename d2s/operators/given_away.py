@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from types import CellType, SimpleNamespace
@@ -37,7 +38,7 @@ def watched(tracer: Tracer, given: Iterable[Any], with_earlier: bool = True) -> 
     if made or with_earlier:
         tracer.lowering.refresh()
     if with_earlier:
-        made |= {id(thing): thing for thing in tracer.lowering.given_away() if _is_known(tracer, thing)}
+        made |= {id(thing): thing for thing in _still_seen(tracer) if _is_known(tracer, thing)}
     before = [(thing, content_of(thing), _in_the_run(tracer, thing)) for thing in made.values()]
     contents = [tracer.python_call(contents_of, (there,), effect=True) for _, _, there in before]
     yield
@@ -45,6 +46,34 @@ def watched(tracer: Tracer, given: Iterable[Any], with_earlier: bool = True) -> 
         # Code of the user that is traced may have changed it.
         if not is_open(thing) and _is_same(content_of(thing), known):
             tracer.python_call(check_contents, (there, content), effect=True)
+
+
+def _still_seen(tracer: Tracer) -> list[Any]:
+    """What was given away and traced code may still look at: somebody besides the trace itself refers to it."""
+    things = tracer.lowering.given_away()
+    # By the list, by what is noted of it, and by the call; and by what else the trace notes.
+    others = {
+        id(thing): sys.getrefcount(thing) - 4 - (id(thing) in tracer.frozen_containers) - tracer.is_made(thing)
+        for thing in things}
+    inner = {id(thing): [part for part in _parts(thing) if id(part) in others] for thing in things}
+    for parts in inner.values():
+        for part in parts:
+            others[id(part)] -= 1
+    found = [thing for thing in things if others[id(thing)] > 0]
+    seen = {id(thing) for thing in found}
+    for thing in found:
+        found += [part for part in inner[id(thing)] if id(part) not in seen]
+        seen.update(map(id, inner[id(thing)]))
+    return found
+
+
+def _parts(thing: Any) -> Iterable[Any]:
+    content = thing if isinstance(thing, tuple) else content_of(thing)
+    if isinstance(content, dict):
+        return content.values()
+    if isinstance(thing, CellType):
+        return (content,)
+    return () if isinstance(content, bytearray) else content
 
 
 def _in_the_run(tracer: Tracer, thing: Any) -> Any:
@@ -68,8 +97,7 @@ def _collect(tracer: Tracer, thing: Any, made: dict[int, Any]) -> None:
         made[id(thing)] = thing
     elif not isinstance(thing, tuple):
         return
-    content = thing if isinstance(thing, tuple) else content_of(thing)
-    for part in content.values() if isinstance(content, dict) else () if isinstance(content, bytearray) else content:
+    for part in _parts(thing):
         _collect(tracer, part, made)
 
 

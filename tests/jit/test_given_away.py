@@ -176,3 +176,23 @@ def test_what_is_not_changed_is_read_as_it_is() -> None:
     static = d2s.to_static(unchanged)
     KEPT[:] = [[]]
     assert [static(d2s.ones([1])).item() for _ in range(2)] == [2.0, 2.0]
+
+
+def lists_in_what_was_stored(z):
+    KEPT.append({"items": []})
+    KEPT[-1]["items"].append(2.0)
+    KEPT.append([[1.0]])
+    KEPT[-1][0].append(3.0)
+    KEPT.append([])
+    KEPT[-1].append(z.shape[0])
+    return z * 2
+
+
+def test_what_traced_code_does_not_look_at_any_more_may_change() -> None:
+    seen = []
+    for function in (lists_in_what_was_stored, d2s.to_static(lists_in_what_was_stored)):
+        KEPT.clear()
+        for _ in range(2):
+            function(d2s.ones([2]))
+        seen.append([dict(part) if isinstance(part, dict) else list(part) for part in KEPT])
+    assert seen[0] == seen[1]
