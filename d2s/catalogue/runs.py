@@ -261,15 +261,20 @@ KINDS = (
     ),
     execution(
         "X10",
-        "A tensor that a hook has written to",
-        cause="`backward()` was called inside of a static function, and a hook wrote to a tensor that this function "
-        "has made, or set its `stop_gradient`. The lines after it would go on with the value before.",
+        "A tensor that a hook has changed",
+        cause="`backward()` was called inside of a static function, and a hook set `stop_gradient` of a tensor that "
+        "this has made, or its shape; or it wrote to one that this has taken of a container. The lines after "
+        "it would go on with what it was before.",
         fix="Let the hook return what it computes, or call `backward()` outside.",
         example="""
             @paddle.jit.to_static
             def f(x):
                 total = paddle.zeros([1])
-                x.register_hook(lambda g: (total.add_(g), None)[1])
+
+                def needs_gradient(g):
+                    total.stop_gradient = False
+
+                x.register_hook(needs_gradient)
                 (x * x).sum().backward()
                 return total * 1
 
@@ -279,7 +284,11 @@ KINDS = (
             @paddle.jit.to_static
             def f(x):
                 total = paddle.zeros([1])
-                x.register_hook(lambda g: (total.add_(g), None)[1])
+
+                def needs_gradient(g):
+                    total.stop_gradient = False
+
+                x.register_hook(needs_gradient)
                 return (x * x).sum(), total
 
             loss, total = f(paddle.to_tensor([1.0], stop_gradient=False))

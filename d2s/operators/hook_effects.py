@@ -46,7 +46,9 @@ class Watch:
         hooks = [*tracer.hooks.values(), *_hooks_from_outside(tracer)] if functions is None else functions
         self.changes = Changes(hooks, tracer)
         self.tensors = self._tensors()
-        self.before = tracer.python_call(states_of, self.tensors, effect=True) if self.tensors else None
+        self.are_read_again = tuple(map(self._is_read_again, self.tensors))
+        self.before = tracer.python_call(
+            states_of, (self.are_read_again, *self.tensors), effect=True) if self.tensors else None
 
     def _tensors(self) -> tuple[Variable, ...]:
         """Those that the hooks may write to."""
@@ -55,11 +57,16 @@ class Watch:
             return ()
         return tuple(node for node in Heap(found, self.changes.is_older).nodes.values() if isinstance(node, Variable))
 
+    def _is_read_again(self, variable: Variable) -> bool:
+        """True if the values of `variable` are read anew when they are used behind the code."""
+        value, tracer = variable.value, self.tracer
+        return value not in tracer.taken_values and value not in tracer.may_be_outer and value.maybe_missing is None
+
     def finish(self) -> None:
         """Let the trace see what they may have done."""
         tracer = self.tracer
         if self.before is not None:
-            tracer.python_call(check_states, (self.before, *self.tensors), effect=True)
+            tracer.python_call(check_states, (self.before, self.are_read_again, *self.tensors), effect=True)
         for cell, name in self.changes.cells:
             if self.changes.is_older(cell):
                 self._is_later((id(cell), "cell", name), cell)

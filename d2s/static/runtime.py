@@ -113,18 +113,20 @@ def raise_again(error: BaseException) -> None:
     raise again.with_traceback(error.__traceback__)
 
 
-def states_of(*tensors: Any) -> tuple[Any, ...]:
-    """What tells whether tensors have been written to, or stop gradients."""
-    return tuple((tensor.version, tensor.stop_gradient) for tensor in tensors)
+def states_of(are_read_again: tuple[bool, ...], *tensors: Any) -> tuple[Any, ...]:
+    """What tells whether tensors are what they were; values that are read again may be others."""
+    return tuple(
+        (tensor.shape, tensor.dtype, tensor.stop_gradient, None if is_read_again else tensor.version)
+        for is_read_again, tensor in zip(are_read_again, tensors, strict=True))
 
 
-def check_states(before: tuple[Any, ...], *tensors: Any) -> None:
+def check_states(before: tuple[Any, ...], are_read_again: tuple[bool, ...], *tensors: Any) -> None:
     """Refuse that a hook has changed a tensor of which the trace knows what it is."""
-    for was, tensor, now in zip(before, tensors, states_of(*tensors), strict=True):
+    for was, tensor, now in zip(before, tensors, states_of(are_read_again, *tensors), strict=True):
         if was != now:
             raise ExecutionError(
-                "a hook has written to a tensor, or set its stop_gradient, during backward() in the static function "
-                f"that has made it: shape {list(tensor.shape)}",
+                "a hook has written to a tensor, or set its stop_gradient or shape, during backward() in the static "
+                f"function that has made it: shape {list(tensor.shape)}",
                 advice="Let the hook return what it computes, or call backward() outside of the static function.",
                 kind="X10",
             )

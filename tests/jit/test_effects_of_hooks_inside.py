@@ -103,13 +103,45 @@ def test_what_an_untraced_call_has_stored_outside_is_checked():
     assert caught.value.kind == "X07"
 
 
-def test_tensors_that_a_hook_has_written_to():
-    def f(x, writes):
+@both_modes
+def test_tensors_that_a_hook_has_written_to(convert):
+    @convert
+    def f(x, z, n):
+        total, scale = d2s.zeros([3]), d2s.to_tensor([1.0, 2.0], stop_gradient=False)
+        part, fixed = total[0:1], scale.detach()
+
+        def hook(g):
+            total[0] = g.sum()
+            total[1:].add_(g)
+            scale.set_value(scale * 0.5)
+            return g + 1
+
+        y = x * z
+        y.register_hook(hook)
+        before = total + 1
+        if n > 0:
+            (y * y).sum().backward(retain_graph=True)
+        return before, total * 2, part * 3, y * scale, fixed * 1
+
+    for n in (1, 0, 1):
+        x, z = leaf(2.0, -1.0), leaf(0.5, 3.0)
+        results = f(x, z, d2s.to_tensor(n))
+        power = 0.5 ** n
+        assert [result.tolist() for result in results] == [
+            [1.0, 1.0, 1.0], [2 * (-4.0 if n else 0.0), 2.0 * 2 * n, 2.0 * -6 * n], [3 * (-4.0 if n else 0.0)],
+            [power, -6 * power], [power, 2 * power]]
+        results[3].sum().backward()
+        # The hook runs again.
+        assert z.grad.tolist() == [n * 6.0 + 2 * (power + 1), n * 5.0 - (2 * power + 1)]
+
+
+def test_tensors_that_a_hook_has_changed_otherwise():
+    def f(x, changes):
         t = d2s.zeros([1])
 
         def hook(g):
-            if writes:
-                t.add_(g)
+            if changes:
+                t.stop_gradient = False
 
         x.register_hook(hook)
         (x * x).sum().backward()
@@ -117,7 +149,7 @@ def test_tensors_that_a_hook_has_written_to():
 
     f = d2s.to_static(f)
     assert f(leaf(2.0), False).item() == 0.0
-    with pytest.raises(ExecutionError, match="a hook has written to a tensor") as caught:
+    with pytest.raises(ExecutionError, match="a hook has written to a tensor, or set") as caught:
         f(leaf(2.0), True)
     assert caught.value.kind == "X10"
     assert caught.value.location.line
