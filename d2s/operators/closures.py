@@ -299,6 +299,15 @@ class Lowering:
         for key, made in self.made.items():
             made.template = templates.get(key)
 
+    def doubt(self, templates: dict[int, Any]) -> bool:
+        """Note that a turn has filled objects with these, so only the run knows with what; True if that is news."""
+        news = False
+        for key, template in templates.items():
+            made = self.made.get(key)
+            if made is not None and not any(made.template is known for known in (None, template, _PENDING)):
+                made.template, news = _PENDING, True
+        return news
+
     def _make(self, thing: Any, maker: Callable[..., Any], template: tuple[Any, ...], block: Block) -> _Made:
         """Emit the creation of an object in a block, that in which the traced code made it."""
         out = self.tracer.new_value(type(thing).__name__, None)

@@ -268,6 +268,7 @@ class _Loop:
             if (
                 self._learn_calls(outcome) or self._learn(outcome) or learn_writes(tracer, outcome.state)
                 or take_handed_out(tracer, outcome.state) or self._learn_left(inputs, outcome)
+                or tracer.lowering.doubt(outcome.state.filled)
                 or self._learn_flags(inputs, outcome, body_block)
             ):
                 return False

@@ -269,9 +269,14 @@ def list_and_dict_at_numbers_of_the_run(x, n):
     return [x, x * 2, x * 3, x * 4, x * 5, x * 6][int(n)], {k: x * k for k in range(6)}[int(n)], [x] * int(n)
 
 
-@refused
+@program
 def tuple_cut_at_a_number_of_the_run(x, n):
-    return (x, x * 2)[: int(n)] if isinstance(n, d2s.Tensor) else x
+    return (x, x * 2)[: int(n)]
+
+
+@refused
+def step_of_a_tuple_that_only_the_run_knows(x, n):
+    return (x, x * 2)[:: int(n) + 1] if isinstance(n, d2s.Tensor) else x
 
 
 @refused

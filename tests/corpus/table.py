@@ -204,7 +204,7 @@ CONSTRUCTS: dict[str, dict[str, str]] = {
         "as list index and dict key": """
             rows.list_and_dict_at_numbers_of_the_run growing.text_by_place growing.value_by_key""",
         "refused by line where Python needs them": """
-            rows.tuple_cut_at_a_number_of_the_run rows.name_that_only_the_run_knows""",
+            rows.step_of_a_tuple_that_only_the_run_knows rows.name_that_only_the_run_knows""",
     },
     "isinstance, getattr, sum, min, max, any, all, sorted, map, filter": {
         "": """

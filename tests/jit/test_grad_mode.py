@@ -471,7 +471,7 @@ def test_a_refusal_leaves_the_grad_mode_as_it_was():
     @paddle.no_grad()
     def f(x):
         paddle.set_grad_enabled(False)
-        return (1, 2)[: int(x)]
+        return (1, 2)[:: int(x)]
 
     with pytest.raises(paddle.errors.TracingError):
         f(paddle.ones([1]))

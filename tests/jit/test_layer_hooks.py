@@ -256,7 +256,7 @@ def test_tracing_changes_no_layer():
     @to_static
     def f(x):
         net.register_forward_post_hook(squared)
-        return (1, 2)[: int(net(x))]
+        return (1, 2)[:: int(net(x))]
 
     with pytest.raises(paddle.errors.TracingError):
         f(paddle.ones([1, 1]))

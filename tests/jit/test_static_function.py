@@ -198,7 +198,7 @@ def picks(x, log):
     log.append("called")
     y = x * x
     names = ["zero", "one", "two", "three", "four"]
-    return y * 2, tuple(names)[: int(x.sum()) + 1][-1]
+    return y * 2, tuple(names)[int(x.sum()) :: int(x.sum()) + 1][0]
 
 
 @pytest.fixture
@@ -228,7 +228,7 @@ def test_what_cannot_be_a_graph_runs_eagerly_with_one_warning(nothing_told):
 def test_calls_that_can_be_graphs_are(nothing_told):
     def f(x, choose):
         if choose:
-            return ("a", "b")[: int(x.sum()) + 1][-1]
+            return ("a", "b")[int(x.sum()) :: int(x.sum()) + 1][0]
         return x * 2
 
     static = d2s.jit.to_static(full_graph=False)(f)
@@ -265,7 +265,7 @@ def test_layers_and_methods_may_run_eagerly(nothing_told):
             self.first, self.second = d2s.nn.Linear(2, 1), d2s.nn.Linear(2, 1)
 
         def forward(self, x):
-            return (self.first, self.second)[: int(x.sum() > 3) + 1][-1](x)
+            return (self.first, self.second)[int(x.sum() > 3) :: int(x.sum() > 3) + 1][0](x)
 
     layer = Chooses()
     expected = [layer(d2s.full([2], value)).numpy() for value in (1.0, 2.0)]
