@@ -241,7 +241,9 @@ def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     if isinstance(index, slice) and type(target) is list:
         whole = open_functions.as_open_list(tracer, value)
         value = value if whole is None else whole
-    if is_open(target) or (is_open(value) and isinstance(index, slice) and type(target) is list) or (
+    is_part = isinstance(index, slice) and type(target) is list
+    if is_open(target) or (is_part and is_open(value)) or (
+            is_part and _holds_symbol(index) and not tracer.is_outer(target)) or (
             type(target) in TABLES and not tracer.is_outer(target) and holds_objects(index)):
         tracer.needed_by_python(index)
         tracer.check_not_frozen(target)

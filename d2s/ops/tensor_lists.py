@@ -1,6 +1,6 @@
 """Lists of tensors under Paddle's names for programs of its static mode: `create_array`, `array_write`, `array_read`.
 
-A list is a Python list; the places in it are Python numbers, or tensors whose value is known.
+A list is a Python list; the places in it are Python numbers or tensors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from d2s.errors import DTypeError, IndexOutOfRangeError
 from d2s.ops.annotations import Tensor, is_tensor
 from d2s.ops.promotion import tensor_or_number
-from d2s.words import counted
 
 
 def create_array(dtype: Any, initialized_list: Sequence[Tensor] | None = None) -> list[Tensor]:
@@ -49,11 +48,10 @@ def array_write(x: Tensor, i: Any, array: list[Tensor] | None = None) -> list[Te
     array = [] if array is None else array
     place = _place(i)
     if place > len(array) or place < 0:
-        raise IndexOutOfRangeError(f"array_write to place {place} of a list of {counted(len(array), 'tensor')}")
-    if place == len(array):
-        array.append(x)
-    else:
-        array[place] = x
+        raise IndexOutOfRangeError("array_write to a place after the end of its list",
+                                   advice="A list grows by one at its end, which is place array_length(array).")
+    # Puts it over what is there or at the end, also where only the run knows which of them.
+    array[place : place + 1] = [x]
     return array
 
 
@@ -61,7 +59,7 @@ def array_read(array: list[Tensor], i: Any) -> Tensor:
     """The tensor in place `i` (an int, or an integer tensor of one element) of a list."""
     place = _place(i)
     if not 0 <= place < len(array):
-        raise IndexOutOfRangeError(f"array_read of place {place} of a list of {counted(len(array), 'tensor')}")
+        raise IndexOutOfRangeError("array_read of a place that its list does not have")
     return array[place]
 
 

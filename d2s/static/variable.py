@@ -120,11 +120,12 @@ class Variable(TensorBase, TensorMethods):
         self.interpreter.check_readable(self, "data")
         return self.interpreter.python_call(getattr, (self, "data"), kind=np.ndarray)
 
-    def known_value(self) -> np.ndarray[Any, Any]:
-        """The values, if they are made of constants of the Program only."""
+    def known_value(self) -> Any:
+        """The values: now, if they are made of constants of the Program only, else as a symbolic NumPy array."""
         found: np.ndarray[Any, Any] | None = self.interpreter.known_value(self.value)
         if found is None:
-            raise self._concrete("a place in a Python list")
+            self.interpreter.check_readable(self, "a place in a Python list")
+            return self.numpy()
         return found
 
     def tolist(self) -> Any:

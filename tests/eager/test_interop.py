@@ -150,7 +150,7 @@ def test_lists_of_tensors() -> None:
     with d2s.static.program_guard(d2s.static.Program()) as _:
         found, _ = program(d2s.static.data("v", [2]))
         assert found.shape == [2]
-    with pytest.raises(IndexOutOfRangeError, match="place 3 of a list of 0 tensors"):
+    with pytest.raises(IndexOutOfRangeError, match="array_write to a place after the end of its list"):
         d2s.tensor.array_write(vector(), 3, [])
-    with pytest.raises(IndexOutOfRangeError, match="array_read of place 0"):
+    with pytest.raises(IndexOutOfRangeError, match="a place that its list does not have"):
         d2s.tensor.array_read([], 0)
