@@ -88,7 +88,7 @@ def _group(settings: dict[str, Any], defaults: dict[str, Any]) -> Group:
     if "params" not in settings:
         raise ArgumentError(f"a group of parameters needs the key 'params', got {', '.join(map(repr, settings))}")
     found = settings.pop("params")
-    params = [found] if isinstance(found, Tensor) else list(found)
+    params = [_outside(param) for param in ([found] if isinstance(found, TensorBase) else found)]
     for param in params:
         if isinstance(param, TensorBase) and not isinstance(param, Tensor):
             raise UnsupportedSyntaxError(
@@ -107,6 +107,13 @@ def _group(settings: dict[str, Any], defaults: dict[str, Any]) -> Group:
     if grad_clip is not None and not callable(grad_clip):
         raise DTypeError(f"grad_clip must be a ClipGrad object or None, got {type(grad_clip).__name__}")
     return Group(params, _decay(options.pop("weight_decay")), grad_clip, float(rate), options)
+
+
+def _outside(param: Any) -> Any:
+    """The tensor that a parameter of a Program built by hand stands for; anything else as it is."""
+    known = getattr(getattr(param, "interpreter", None), "outer_tensor", None)
+    found = None if known is None else known(param)
+    return param if found is None else found
 
 
 def _decay(weight_decay: Any) -> WeightDecayRegularizer | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2s.core.arrays import as_array
+from d2s.core.interpreter import TensorBase, current_interpreter
 from d2s.eager.tensor import Tensor, tensor_of
 from d2s.eager.views import write_data
 from d2s.errors import ArgumentError, DTypeError, KeyNameError, NotSupportedError, ShapeError, StateError
@@ -26,7 +27,8 @@ class Optimizer:
     learning_rate : float or LRScheduler
         Step size.
     parameters : iterable of Parameter, or of dict
-        What to change.  A dict describes a group: its ``"params"``, and what is different for them: ``weight_decay``,
+        What to change; while a Program is built by hand it may be left out: all parameters that the Program has when
+        `minimize` is called.  A dict describes a group: its ``"params"``, and what is different for them: ``weight_decay``,
         ``grad_clip``, ``learning_rate`` (a factor on that of the optimizer), or other arguments of the optimizer that
         are numbers.
     weight_decay : float, L1Decay or L2Decay, optional
@@ -59,12 +61,19 @@ class Optimizer:
     ) -> None:
         _check_learning_rate(learning_rate)
         self._learning_rate = learning_rate
-        self._groups = groups_of(parameters, weight_decay, grad_clip, options or {})
-        self._parameters: list[Any] = [param for group in self._groups for param in group.params]
+        self._scratch = Scratch()
+        self._settings = (weight_decay, grad_clip, options or {})
+        # While a Program is built by hand: those of the Program, which `minimize` takes.
+        is_for_program = parameters is None and hasattr(current_interpreter(), "minimize")
+        self._take([] if is_for_program else groups_of(parameters, *self._settings))
+
+    def _take(self, groups: list[Group]) -> None:
+        """Let these groups be what is changed; no step has been done yet."""
+        self._groups = groups
+        self._parameters: list[Any] = [param for group in groups for param in group.params]
         # Per parameter, by its place in the list: its slots, and how often it has been changed.
         self._slots: list[dict[str, Array]] = [{} for _ in self._parameters]
         self._steps = [0] * len(self._parameters)
-        self._scratch = Scratch()
 
     # --- learning rate ------------------------------------------------------------------------------------------
 
@@ -178,19 +187,30 @@ class Optimizer:
     ) -> tuple[None, list[tuple[Any, Tensor]]]:
         """Do a `step` with the gradients there are: call ``loss.backward()`` before it.
 
+        Of a variable of a Program that is built by hand, it records the gradients of `loss` into that Program, and a
+        step with them that each run does.
+
         Parameters
         ----------
-        loss : Tensor
+        loss : Tensor or Variable
         parameters : list of Parameter, optional
             Change only these.
-        startup_program, no_grad_set
+        startup_program
             Accepted and ignored.
+        no_grad_set : set of Variable or str, optional
+            For a Program: variables through which no gradient passes.
 
         Returns
         -------
         None, list of (parameter, gradient)
             The pairs that were used.
         """
+        program: Any = loss.interpreter if isinstance(loss, TensorBase) else None
+        if hasattr(program, "minimize"):
+            if not self._groups:
+                self._take(groups_of(program.trainable_tensors(), *self._settings))
+            given = self._parameters if parameters is None else parameters
+            return None, program.minimize(self, loss, given, no_grad_set)
         _check_loss(loss, "minimize")
         chosen = None if parameters is None else {id(param) for param in parameters}
         pairs = [(param, grad) for param, grad in self._pairs() if chosen is None or id(param) in chosen]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from d2s.core.interpreter import GradModeBlock, use_interpreter
+from d2s.core.interpreter import GradModeBlock, TensorBase, use_interpreter
 from d2s.errors import GradientError, ProgramError, ShapeError, user_location
 from d2s.ops.creation import ones_like
 from d2s.static.backward import Backward
@@ -29,9 +29,9 @@ def append_backward(
     ----------
     loss : Variable
         One element.
-    parameter_list : sequence of Variable or str, optional
+    parameter_list : sequence of Variable, Parameter or str, optional
         The parameters to give the gradients of; by default all that require one and that `loss` depends on.
-    no_grad_set : set of Variable or str, optional
+    no_grad_set : set of Variable, Parameter or str, optional
         Variables through which no gradient passes.
     callbacks, distop_context : None
         Not supported.
@@ -81,10 +81,11 @@ def gradients(
 
     Parameters
     ----------
-    targets, inputs : Variable or sequence of Variable
+    targets : Variable or sequence of Variable
+    inputs : Variable, Parameter or name, or a sequence of them
     target_gradients : Variable or sequence of Variable or None, optional
         Gradient of the final value with respect to each target; ones by default.
-    no_grad_set : set of Variable or str, optional
+    no_grad_set : set of Variable, Parameter or str, optional
         Variables through which no gradient passes.
 
     Returns
@@ -107,8 +108,22 @@ def gradients(
             )
     if not targets or not inputs:
         return [None] * len(inputs)
-    found = _derive(_recorder(targets[0]), targets, seeds, [variable.value for variable in inputs], no_grad_set)
-    return [found.get(variable.value) for variable in inputs]
+    recorder = _recorder(targets[0])
+    wanted = [_wanted(recorder, given) for given in inputs]
+    found = _derive(recorder, targets, seeds, [value for value in wanted if value is not None], no_grad_set)
+    return [None if value is None else found.get(value) for value in wanted]
+
+
+def _wanted(recorder: GraphInterpreter, given: Any) -> Value | None:
+    """The value of an input of `gradients`; None for a tensor that the Program does not use."""
+    if isinstance(given, TensorBase) and not isinstance(given, Variable):
+        found = recorder.outer_variable(given)
+        if found is None:
+            return None
+        given = found
+    variable = _variable(recorder, given)
+    recorder.check_not_stepped(variable)
+    return variable.value
 
 
 def _may_be_same(first: Variable, second: Variable) -> bool:
@@ -276,7 +291,16 @@ def _recorder(variable: Any) -> GraphInterpreter:
 
 
 def _variable(recorder: GraphInterpreter, given: Any) -> Variable:
-    return given if isinstance(given, Variable) else recorder.var(given)
+    """A variable given as itself, by its name, or as the tensor from outside that it stands for."""
+    if isinstance(given, Variable):
+        return given
+    if isinstance(given, TensorBase):
+        return recorder.lift(given)
+    if not isinstance(given, str):
+        raise GradientError(
+            f"expected a Variable of a Program, a Parameter or a name, got {type(given).__name__}", user_location(),
+            kind="G11")
+    return recorder.var(given)
 
 
 def _listed(given: Any) -> list[Any]:

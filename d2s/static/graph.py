@@ -33,6 +33,8 @@ class GraphInterpreter(StaticInterpreter):
         self._named: dict[str, Variable] = {}
         self.differentiated: set[Value] = set()
         self.plans: dict[Any, Any] = {}
+        # What parameters are after the step of an optimizer.
+        self.stepped: set[Value] = set()
 
     advice = (
         "Fetch it: Executor().run(program, feed, fetch_list) gives its values; or let the Program compute with it, by "
@@ -111,6 +113,42 @@ class GraphInterpreter(StaticInterpreter):
     def all_parameters(self) -> list[Variable]:
         """Variables of the tensors from outside that require a gradient."""
         return [self._named[value.name] for _, value in self.captured.values() if not value.stop_gradient]
+
+    def outer_tensor(self, given: Any) -> Any:
+        """The tensor from outside that `given`, a variable for one or itself one, stands for; None if there is none."""
+        if not isinstance(given, Variable):
+            return given
+        known = (tensor for tensor, value in self.captured.values() if self._named[value.name] is given)
+        return next(known, None)
+
+    def outer_variable(self, tensor: Any) -> Variable | None:
+        """The variable for a tensor from outside, if the Program uses that tensor."""
+        found = self.captured.get(id(tensor))
+        return None if found is None else self._named[found[1].name]
+
+    def minimize(
+        self, optimizer: Any, loss: Variable, parameters: Any, no_grad_set: Any
+    ) -> list[tuple[Variable, Variable]]:
+        """Record the gradients of `loss`, and a step of `optimizer` with them; the parameters and their gradients."""
+        # It needs what records gradients, which needs this module.
+        from d2s.static.minimizing import minimized
+
+        return minimized(self, optimizer, loss, parameters, no_grad_set)
+
+    def bound(self, variable: Variable) -> Value:
+        self.check_not_stepped(variable)
+        return super().bound(variable)
+
+    def check_not_stepped(self, variable: Variable) -> None:
+        """Refuse to compute with a parameter behind the step of an optimizer: its gradient would not be whole."""
+        if variable.value in self.stepped:
+            raise ProgramError(
+                f"{variable.value.name} is used behind minimize(), which changes it", user_location(),
+                "Record everything that uses the parameters before minimize().", kind="P04")
+
+    def trainable_tensors(self) -> list[Any]:
+        """The tensors from outside that require a gradient."""
+        return [tensor for tensor, value in self.captured.values() if not value.stop_gradient]
 
     def in_scope(self, value: Value) -> bool:
         return value in self.program.block.inputs or super().in_scope(value)

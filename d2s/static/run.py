@@ -58,8 +58,8 @@ class Executor:
             By default the default main Program.
         feed : dict of str to array or Tensor
             Values of the inputs, by name.
-        fetch_list : sequence of Variable or str
-            What to return; a gradient is named ``"x@GRAD"``.
+        fetch_list : sequence of Variable, Parameter or str
+            What to return; a gradient is named ``"x@GRAD"``.  A parameter is what `minimize` has made of it.
         return_numpy : bool
             False: give Tensors instead of arrays.
         feed_var_name, fetch_var_name, scope, use_program_cache, use_prune : optional
@@ -102,10 +102,13 @@ def _fetched(program: Program, recorder: GraphInterpreter | None, item: Any) -> 
         value = item.value if item.interpreter is recorder else None
     elif isinstance(item, str) and recorder is not None:
         value = recorder.find(item)
+    elif isinstance(item, TensorBase):
+        variable = None if recorder is None else recorder.outer_variable(item)
+        value = None if variable is None else variable.value
     elif not isinstance(item, str):
-        raise DTypeError(f"a fetch must be a Variable or a name, got {type(item).__name__}")
+        raise DTypeError(f"a fetch must be a Variable, a Parameter or a name, got {type(item).__name__}")
     if value is None:
-        name = item.name if isinstance(item, Variable) else item
+        name = item if isinstance(item, str) else item.name
         raise ExecutionError(f"{name} cannot be fetched: {program.name} has no such variable", kind="X04")
     if recorder is not None and not recorder.in_scope(value):
         raise ExecutionError(f"{value.name} cannot be fetched: no operator of {program.name} defines it", kind="X04")

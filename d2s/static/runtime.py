@@ -188,7 +188,8 @@ def py_func(
     expected : tuple of (name, spec, needed)
         What the function has to return; None is allowed in place of a result that is not needed.
     """
-    results = function(*[wrap(np.asarray(array)) for array in arrays])
+    # A gradient that no path taken leads to is None.
+    results = function(*[None if array is None else wrap(np.asarray(array)) for array in arrays])
     listed = list(results) if isinstance(results, list | tuple) else [results] if expected else []
     if len(listed) != len(expected):
         raise ExecutionError(

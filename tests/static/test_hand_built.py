@@ -392,7 +392,7 @@ def test_python_numbers_are_cast_but_fractions_are_no_integers(programs):
         ({"x": np.zeros((1, 3), "float32")}, ["y"], d2s.ShapeError, r"x is fed float32\[1, 3\], expected float32\[-1"),
         ({"x": np.zeros(2, "float32")}, ["y"], d2s.ShapeError, r"x is fed float32\[2\]"),
         ({"x": np.zeros((1, 2))}, ["y"], d2s.DTypeError, r"x is fed float64\[1, 2\], expected float32\[-1, 2\]"),
-        ({}, [3], d2s.DTypeError, "a fetch must be a Variable or a name, got int"),
+        ({}, [3], d2s.DTypeError, "a fetch must be a Variable, a Parameter or a name, got int"),
     ],
 )
 def test_wrong_calls_say_what_was_expected(programs, feed, fetch, error, text):
