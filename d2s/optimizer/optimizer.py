@@ -28,9 +28,9 @@ class Optimizer:
         Step size.
     parameters : iterable of Parameter, or of dict
         What to change; while a Program is built by hand it may be left out: all parameters that the Program has when
-        `minimize` is called.  A dict describes a group: its ``"params"``, and what is different for them: ``weight_decay``,
-        ``grad_clip``, ``learning_rate`` (a factor on that of the optimizer), or other arguments of the optimizer that
-        are numbers.
+        `minimize` is called.  A dict describes a group: its ``"params"``, and what is different for them:
+        ``weight_decay``, ``grad_clip``, ``learning_rate`` (a factor on that of the optimizer), or other arguments of
+        the optimizer that are numbers.
     weight_decay : float, L1Decay or L2Decay, optional
         Adds ``weight_decay * parameter`` (L2) or ``weight_decay * sign(parameter)`` (L1) to every gradient, after
         clipping.  A parameter with a regularizer of its own uses that.
