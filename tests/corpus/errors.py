@@ -297,7 +297,7 @@ def message_of_an_assert_is_lazy(x, c):
 def refusal_is_not_caught(x, n):
     parts = (x, x * 2)
     try:
-        return parts[: int(n)]
+        return parts[:: int(n)]
     except TypeError:
         return -x
 
@@ -307,7 +307,7 @@ def refusal_is_not_caught_in_a_branch(x, c, n):
     parts = (x, x * 2)
     if c > 0:
         try:
-            x = parts[: int(n)][0]
+            x = parts[:: int(n)][0]
         except Exception:
             x = -x
     return x
