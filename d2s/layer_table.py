@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.interpreter import TensorBase
 from d2s.core.spec import as_dtype, default_dtype
 from d2s.drawing.table import table
 from d2s.eager.tensor import Tensor, tensor_of
@@ -107,8 +108,8 @@ def _shapes_of(layer: Layer, inputs: list[Any]) -> dict[int, str]:
 
 
 def _text(output: Any) -> str:
-    if isinstance(output, Tensor):
-        return f"{output.dtype.name}{output.shape}"
+    if isinstance(output, TensorBase):
+        return f"{output.dtype.name}{output.shape}"  # type: ignore[attr-defined]
     if isinstance(output, list | tuple):
         return ", ".join(map(_text, output))
     return type(output).__name__

@@ -61,6 +61,11 @@ def as_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
             array = np.array(data)
         except ValueError:
             raise ShapeError("to_tensor needs nested sequences of equal lengths") from None
+        if array.dtype.kind == "O" and all(isinstance(number, int) for number in array.flat):
+            largest = max(array.flat, key=abs)
+            raise NumberError(f"{largest} is out of range for {(wanted or np.dtype('int64')).name}")
+        if wanted is not None and array.dtype.kind in "biufc":
+            return fitting(array, wanted)
         if wanted is None:
             if array.dtype.kind == "f":
                 wanted = default_dtype()
@@ -69,6 +74,20 @@ def as_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     if array.dtype.kind not in "biufc":
         raise DTypeError(f"to_tensor cannot make a tensor of {type(data).__name__} ({array.dtype.name})")
     return array if wanted is None else array.astype(wanted, copy=False)
+
+
+def fitting(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
+    """An array of Python numbers, or of what is computed from them, as one of `dtype`.
+
+    Raises
+    ------
+    NumberError
+        If it is an integer dtype that cannot hold one of them.
+    """
+    if dtype.kind in "iu" and array.dtype.kind in "iuf" and array.dtype != dtype and array.size:
+        for number in (array.min(), array.max()):
+            as_number(number.item(), dtype)
+    return array.astype(dtype, copy=False)
 
 
 def is_in_order(array: np.ndarray[Any, Any] | None) -> bool:
@@ -130,5 +149,5 @@ def as_number(value: Any, dtype: DType) -> Any:
     """
     try:
         return dtype.type(value)
-    except OverflowError:
+    except (OverflowError, ValueError):
         raise NumberError(f"{value} is out of range for {dtype.name}") from None

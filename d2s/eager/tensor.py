@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from d2s.core.arrays import as_array
+from d2s.core.arrays import as_array, fitting
 from d2s.core.hooks import RemovableHandle
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.spec import is_floating
@@ -294,7 +294,9 @@ class Tensor(TensorValues, TensorMethods, TensorBase, metaclass=WatchedClass):
         array = as_array(value)
         if array.shape != self.data.shape:
             raise ShapeError(f"set_value needs shape {self.shape}, got {list(array.shape)}", kind="S04")
-        views.write_data(self, array.astype(self.data.dtype, copy=False))
+        is_of_numbers = isinstance(value, int | float | list | tuple)
+        new = fitting(array, self.data.dtype) if is_of_numbers else array.astype(self.data.dtype, copy=False)
+        views.write_data(self, new)
 
 
 def tensor_of(

@@ -1,7 +1,7 @@
 """Data sets, the order in which they are read, and the loader that reads them in batches."""
 
 from d2s.core.public import public_classes
-from d2s.io.collate import default_collate_fn
+from d2s.io.collate import default_collate_fn, default_convert_fn
 from d2s.io.dataloader import DataLoader
 from d2s.io.dataset import (
     ChainDataset,
@@ -42,6 +42,7 @@ __all__ = [
     "WeightedRandomSampler",
     "WorkerInfo",
     "default_collate_fn",
+    "default_convert_fn",
     "get_worker_info",
     "random_split",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,33 @@ def default_collate_fn(examples: list[Any]) -> Any:
         f"cannot make a batch of {type(first).__name__}",
         advice="Return arrays, tensors, numbers, strings or containers of them, or pass collate_fn.",
     )
+
+
+def default_convert_fn(example: Any) -> Any:
+    """An example as it is, but tuples in it as lists.  What `DataLoader` does to examples that get into no batch.
+
+    Parameters
+    ----------
+    example : Any
+        Arrays, which `DataLoader` turns into tensors, numbers, strings, or tuples, lists and dicts of such.
+    """
+    if isinstance(example, Mapping):
+        return {key: default_convert_fn(value) for key, value in example.items()}
+    if isinstance(example, tuple) and hasattr(example, "_fields"):
+        return type(example)(*map(default_convert_fn, example))
+    if isinstance(example, tuple | list):
+        return [default_convert_fn(part) for part in example]
+    return example
+
+
+class Single:
+    """Applies a function to the only example of a batch."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def __call__(self, examples: list[Any]) -> Any:
+        return self.function(examples[0])
 
 
 def _stacked(arrays: list[Any]) -> np.ndarray[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from d2s.errors import ArgumentError, DTypeError
 from d2s.io import worker
-from d2s.io.collate import default_collate_fn, to_tensors
+from d2s.io.collate import Single, default_collate_fn, default_convert_fn, to_tensors
 from d2s.io.dataset import IterableDataset
 from d2s.io.sampler import BatchSampler
 from d2s.ops.random import generator
@@ -23,14 +23,15 @@ class DataLoader:
         Where the examples come from.
     batch_sampler : BatchSampler, optional
         Gives the lists of indices; goes in place of `batch_size`, `shuffle` and `drop_last`.
-    batch_size : int
-        Examples in a batch.
+    batch_size : int or None
+        Examples in a batch.  None: no batches, the examples one by one.
     shuffle : bool
         Read in a new random order in every epoch, drawn from the generator that `d2s.seed` seeds.
     drop_last : bool
         Leave out a last batch that is smaller.
     collate_fn : callable, optional
-        Makes a batch of a list of examples; its arrays become tensors.  By default `default_collate_fn`.
+        Makes a batch of a list of examples; its arrays become tensors.  By default `default_collate_fn`.  Without
+        batches it is given one example; by default `default_convert_fn`.
     num_workers : int
         Number of processes that read; 0: this process reads.  The order of the batches is the same.
     prefetch_factor : int
@@ -63,7 +64,7 @@ class DataLoader:
         places: Any = None,
         return_list: bool = True,
         batch_sampler: Any = None,
-        batch_size: int = 1,
+        batch_size: int | None = 1,
         shuffle: bool = False,
         drop_last: bool = False,
         collate_fn: Callable[[list[Any]], Any] | None = None,
@@ -91,22 +92,26 @@ class DataLoader:
             raise ArgumentError("batch_sampler goes in place of batch_size, shuffle and drop_last")
         if batch_sampler is None:
             source = range(sys.maxsize) if is_stream else dataset
-            batch_sampler = BatchSampler(source, shuffle=shuffle, batch_size=batch_size, drop_last=drop_last)
+            size = 1 if batch_size is None else batch_size
+            batch_sampler = BatchSampler(source, shuffle=shuffle, batch_size=size, drop_last=drop_last)
+        is_single = batch_size is None
         self.dataset = dataset
-        self.batch_sampler = batch_sampler
+        self.batch_sampler = None if is_single else batch_sampler
+        self._places = batch_sampler
         self.drop_last = drop_last
         self.num_workers = num_workers
         self.prefetch_factor = prefetch_factor
         self.timeout = timeout
-        self.collate_fn = collate_fn or default_collate_fn
+        self.collate_fn = collate_fn or (default_convert_fn if is_single else default_collate_fn)
+        self._collate = Single(self.collate_fn) if is_single else self.collate_fn
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = multiprocessing_context
 
     def __len__(self) -> int:
-        """Number of batches in an epoch."""
+        """Number of batches, or examples without them, in an epoch."""
         if isinstance(self.dataset, IterableDataset):
             raise DTypeError("a DataLoader over an IterableDataset has no length")
-        return len(self.batch_sampler)
+        return len(self._places)
 
     def __call__(self) -> Iterator[Any]:
         return iter(self)
@@ -119,21 +124,21 @@ class DataLoader:
         return self._read_in_workers(seed)
 
     def _read_here(self) -> Iterator[Any]:
-        fetch = worker.fetcher(self.dataset, self.collate_fn, self.drop_last)
-        for indices in self.batch_sampler:
+        fetch = worker.fetcher(self.dataset, self._collate, self.drop_last)
+        for indices in self._places:
             batch = fetch(indices)
             if isinstance(batch, worker.EndOfStream):
                 return
             yield to_tensors(batch)
 
     def _read_in_workers(self, seed: int) -> Iterator[Any]:
-        task = worker.Task(self.dataset, self.collate_fn, self.drop_last, self.worker_init_fn, self.num_workers, seed)
+        task = worker.Task(self.dataset, self._collate, self.drop_last, self.worker_init_fn, self.num_workers, seed)
         # Only programs that want workers load multiprocessing.
         from d2s.io.worker_pool import WorkerPool
 
         pool = WorkerPool(task, self.multiprocessing_context, self.timeout)
         try:
-            for batch in pool.read(iter(self.batch_sampler), self.prefetch_factor):
+            for batch in pool.read(iter(self._places), self.prefetch_factor):
                 yield to_tensors(batch)
         finally:
             pool.close()

@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from d2s.eager.tensor import tensor_of
+from d2s.core.interpreter import traced_as_written
+from d2s.eager.tensor import Tensor, tensor_of
 from d2s.errors import ArgumentError, NotSupportedError
+from d2s.ops.promotion import tensor_or_number
 
 __all__ = ["ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"]
 
@@ -22,17 +24,27 @@ class ClipGrad:
     Pairs without a gradient, and those of parameters with ``need_clip=False``, pass through.
     """
 
+    @traced_as_written
     def __call__(self, params_grads: ParamsGrads) -> list[tuple[Any, Any]]:
         result = list(params_grads)
         chosen = [place for place, pair in enumerate(result) if _is_clipped(*pair)]
-        clipped = self.clip([result[place][1].data for place in chosen])
-        for place, grad in zip(chosen, clipped, strict=True):
-            result[place] = (result[place][0], tensor_of(np.asarray(grad)))
+        grads = [result[place][1] for place in chosen]
+        for place, grad in zip(chosen, _clipped(self, grads), strict=True):
+            result[place] = (result[place][0], grad)
         return result
 
     def clip(self, grads: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         """The clipped gradients, in the same order."""
         raise NotSupportedError(f"{type(self).__name__} does not define clip(grads)", kind="N02")
+
+
+def _clipped(clip: ClipGrad, grads: list[Any]) -> list[Any]:
+    """The clipped gradients as tensors; of a Program that is being made, when it runs."""
+    if not all(isinstance(grad, Tensor) for grad in grads):
+        tensors = [tensor_or_number(grad, "a gradient") for grad in grads]
+        recorder: Any = next(tensor.interpreter for tensor in tensors if not isinstance(tensor, Tensor))
+        return recorder.computed(clip.clip, tensors)  # type: ignore[no-any-return]
+    return [tensor_of(np.asarray(grad)) for grad in clip.clip([grad.data for grad in grads])]
 
 
 def _is_clipped(param: Any, grad: Any) -> bool:

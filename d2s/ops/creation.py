@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import need_tensors
+from d2s.core.arrays import as_number, fitting, need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.public import public, sizes_one_by_one
@@ -54,19 +54,19 @@ def _infer_arange(*, start: Any, end: Any, step: Any, dtype: DType) -> TensorSpe
 @define_op("arange", infer=_infer_arange)
 def arange_op(*, start: Any, end: Any, step: Any, dtype: DType) -> Array:
     """Evenly spaced numbers from `start` up to, without, `end`."""
-    return np.arange(start, end, step).astype(dtype)
+    return fitting(np.arange(start, end, step), dtype)
 
 
 @define_op("linspace", infer=lambda *, start, stop, num, dtype: TensorSpec((num,), dtype))
 def linspace_op(*, start: float, stop: float, num: int, dtype: DType) -> Array:
     """`num` evenly spaced numbers from `start` to `stop`, both included."""
-    return np.linspace(start, stop, num).astype(dtype)
+    return fitting(np.linspace(start, stop, num), dtype)
 
 
 @define_op("logspace", infer=lambda *, start, stop, num, base, dtype: TensorSpec((num,), dtype))
 def logspace_op(*, start: float, stop: float, num: int, base: float, dtype: DType) -> Array:
     """Numbers from ``base ** start`` to ``base ** stop``, with the same factor between neighbours."""
-    return np.logspace(start, stop, num, base=base).astype(dtype)
+    return fitting(np.logspace(start, stop, num, base=base), dtype)
 
 
 @define_op("eye", infer=lambda *, rows, columns, dtype: TensorSpec((rows, columns), dtype))
@@ -166,7 +166,10 @@ def empty(shape: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 def full_like(x: Tensor, fill_value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """One value everywhere in the shape of `x`, and in its dtype unless `dtype` is given."""
     need_tensors(x)
-    return bind(full_like_op, x, value=fill_value, dtype=x.dtype if dtype is None else as_dtype(dtype))
+    wanted = x.dtype if dtype is None else as_dtype(dtype)
+    if isinstance(fill_value, int | float):
+        as_number(fill_value, wanted)
+    return bind(full_like_op, x, value=fill_value, dtype=wanted)
 
 
 @public(x="input")

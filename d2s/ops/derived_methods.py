@@ -48,7 +48,7 @@ from d2s.ops import (
 )
 from d2s.ops.annotations import Tensor
 from d2s.ops.comparison import equal, greater_equal, greater_than, less_equal, less_than, not_equal
-from d2s.ops.promotion import tensor_or_number
+from d2s.ops.promotion import value_in
 
 
 def in_place(function: Callable[..., Any], of_a_copy: bool = False) -> Callable[..., Any]:
@@ -83,7 +83,7 @@ def _fill_diagonal(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, n
     """`x` with `value` on a diagonal."""
     ones = creation.ones_like(diagonals.diagonal(x, offset))
     mask = bind(diagonals.onto_diagonal_op, ones, shape=tuple(x.shape), offset=offset)
-    return selection.where(not_equal(mask, 0), casting.cast(tensor_or_number(value), x.dtype), x)
+    return selection.where(not_equal(mask, 0), value_in(value, x.dtype), x)
 
 
 @public()

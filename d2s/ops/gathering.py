@@ -18,7 +18,7 @@ from d2s.ops.creation import assign
 from d2s.ops.indexing import getitem, put_op, with_item
 from d2s.ops.indices import IndexInput
 from d2s.ops.joining import unbind
-from d2s.ops.promotion import as_dtype_of, tensor_or_number
+from d2s.ops.promotion import as_dtype_of, tensor_or_number, value_in
 from d2s.ops.shape import reshape, unsqueeze
 
 
@@ -226,7 +226,7 @@ def put_along_axis(
         arr = with_item(arr, parts, 0)
     if reduce == "assign":
         return with_item(arr, parts, values)
-    value = as_dtype_of(tensor_or_number(values), arr.dtype)
+    value = value_in(values, arr.dtype)
     added = assign(value).broadcast_to(sizes)
     return arr + bind(put_along_axis_op, added, indices, axis=place, shape=tuple(arr.shape))
 
@@ -307,5 +307,5 @@ def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: str | None = No
 def index_add(x: Tensor, index: Tensor, axis: int, value: Tensor, alpha: Any = 1, name: str | None = None) -> Tensor:
     """`x` with the slices of ``alpha * value`` added at `index` along `axis`."""
     place = own_axis(axis, x)
-    scaled = as_dtype_of(tensor_or_number(value, "the value"), x.dtype) * alpha
+    scaled = value_in(value, x.dtype) * alpha
     return x + bind(put_slices_op, scaled, index, axis=place, shape=tuple(x.shape))

@@ -16,7 +16,7 @@ from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import axis_index, integers, own_axis, sizes_agree
 from d2s.ops.casting import cast
 from d2s.ops.indices import Index, Template, filled, index_of, indexed_shape, spec_of_input
-from d2s.ops.promotion import as_dtype_of, tensor_or_number
+from d2s.ops.promotion import value_in
 from d2s.ops.shape import reshape
 
 
@@ -172,7 +172,7 @@ def with_item(x: Tensor, index: Any, value: Any) -> Tensor:
     IndexOutOfRangeError
         If an index lies outside its axis.
     """
-    value = as_dtype_of(tensor_or_number(value, "the value written"), x.dtype)
+    value = value_in(value, x.dtype, "the value written")
     first, *rest = index_of(index).steps()
     if rest:
         value = _written(_read(x, first), rest[0], value)

@@ -23,7 +23,7 @@ from d2s.ops.indexing import getitem, put_op, with_item
 from d2s.ops.indices import index_of
 from d2s.ops.joining import stack
 from d2s.ops.logical import logical_not
-from d2s.ops.promotion import as_dtype_of, operands, tensor_or_number
+from d2s.ops.promotion import operands, tensor_or_number, value_in
 from d2s.ops.reduction import any
 from d2s.ops.selection import nonzero, where
 from d2s.ops.shape import broadcast_to, reshape, unsqueeze
@@ -78,7 +78,7 @@ def index_sample(x: Tensor, index: Tensor) -> Tensor:
 def index_fill(x: Tensor, index: Tensor, axis: int, value: Any, name: str | None = None) -> Tensor:
     """`x` with `value` in all slices along `axis` that `index` names."""
     place = axis_index(axis, x)
-    return with_item(x, (*[slice(None)] * place, index), cast(tensor_or_number(value), x.dtype))
+    return with_item(x, (*[slice(None)] * place, index), value_in(value, x.dtype))
 
 
 @public(x="input")
@@ -93,7 +93,7 @@ def index_put(
     step, *rest = index_of(place).steps()
     if rest:
         raise ShapeError("index_put with accumulate needs index tensors only")
-    part = broadcast_to(as_dtype_of(tensor_or_number(value), x.dtype), getitem(x, place).shape)
+    part = broadcast_to(value_in(value, x.dtype), getitem(x, place).shape)
     return x + bind(put_op, part, *step.tensors, index=step.template, shape=tuple(x.shape))
 
 

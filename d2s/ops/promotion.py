@@ -166,6 +166,21 @@ def as_dtype_of(value: Any, dtype: DType) -> Any:
     return as_number(value, dtype)
 
 
+def value_in(value: Any, dtype: DType, what: str = "the value") -> Any:
+    """What goes into a tensor of `dtype`, as input of an op: tensors are cast, a Python number has to fit.
+
+    Raises
+    ------
+    DTypeError
+        If it is neither a tensor, an array nor a number.
+    NumberError
+        If the dtype cannot hold it.
+    """
+    if isinstance(value, int | float):
+        return as_number(value, dtype)
+    return as_dtype_of(tensor_or_number(value, what), dtype)
+
+
 def tensor_or_number(value: Any, what: str = "an operand") -> Any:
     """`value` as input of an op: arrays become tensors (copies, as by `to_tensor`), numbers NumPy scalars.
 

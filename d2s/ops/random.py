@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import as_number
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.public import public, sizes_one_by_one
@@ -85,6 +86,9 @@ def randint_op(*, shape: tuple[int, ...], dtype: DType, low: int, high: int) -> 
     """Whole numbers spread evenly over [low, high)."""
     if low >= high:
         raise ArgumentError(f"randint needs low < high, got {low} and {high}")
+    if dtype.kind in "iu":
+        for number in (low, high - 1):
+            as_number(number, dtype)
     return np.asarray(generator().integers(low, high, shape)).astype(dtype)
 
 
@@ -257,7 +261,7 @@ def randint_like(
     x: Tensor, low: int = 0, high: int | None = None, dtype: Any = None, name: str | None = None
 ) -> Tensor:
     """Whole numbers as by `randint`, in the shape (and, unless it is given, the dtype) of `x`."""
-    return randint(low, high, x.shape, "int64").cast(x.dtype if dtype is None else dtype)
+    return randint(low, high, x.shape, x.dtype if dtype is None else dtype)
 
 
 @public()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import need_tensors
+from d2s.core.arrays import as_number, need_tensors
 from d2s.core.interpreter import TensorBase, bind
 from d2s.core.op import define_op
 from d2s.core.public import public, sizes_one_by_one
@@ -236,6 +236,8 @@ def pad(
         raise ArgumentError(f"mode must be 'constant', {', '.join(map(repr, _BORDER_INDEX))}, got {mode!r}")
     widths = _border_widths(pad, x, mode, data_format, pad_from_left_axis)
     if mode == "constant":
+        if isinstance(value, int | float):
+            as_number(value, x.dtype)
         inner = tuple(slice(max(0, -before), None if after >= 0 else after) for before, after in widths)
         x = getitem(x, inner) if any(min(pair) < 0 for pair in widths) else x
         return bind(pad_op, x, widths=tuple((max(0, a), max(0, b)) for a, b in widths), value=value)

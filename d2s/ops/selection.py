@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import need_tensors
+from d2s.core.arrays import as_number, need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.public import public
@@ -17,7 +17,7 @@ from d2s.ops.arithmetic import maximum, minimum
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal, isnan
 from d2s.ops.indexing import getitem
-from d2s.ops.promotion import as_dtype_of, dtype_with_number, equal_operands, floating, tensor_or_number
+from d2s.ops.promotion import as_dtype_of, dtype_with_number, equal_operands, floating, tensor_or_number, value_in
 
 
 def _infer_where(condition: TensorSpec, x: TensorSpec, y: TensorSpec) -> TensorSpec:
@@ -119,6 +119,9 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None) -
     dtype = x.dtype
     for bound in (min, max):
         dtype = dtype if bound is None else dtype_with_number(dtype, bound)
+    for bound in (min, max):
+        if isinstance(bound, int):
+            as_number(bound, dtype)
     return bind(clip_op, as_dtype_of(x, dtype), min=min, max=max)
 
 
@@ -131,7 +134,7 @@ def cut(x: Tensor, low: float, high: float) -> Tensor:
 def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) -> Tensor:
     """`x` with `value` (number or 0-d tensor) where the bool tensor `mask`, which broadcasts, is true."""
     need_tensors(x, mask)
-    return where(mask, as_dtype_of(tensor_or_number(value), x.dtype), x)
+    return where(mask, value_in(value, x.dtype), x)
 
 
 @public(x="input")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -426,6 +426,17 @@ class StaticInterpreter(TensorObjects):
         template = (self.lower(function), lowered, named)
         out = self.new_value(_call_name(function), None, kind=kind)
         return ObjectVariable(self, self.emit("python", (), (out,), {"call": template}, effect=effect).outputs[0])
+
+    def computed(self, function: Callable[[list[Any]], list[Any]], tensors: Sequence[Any]) -> list[Variable]:
+        """What a function of arrays makes of tensors when the Program runs, of their forms; no gradient passes."""
+        given = tuple(self.value_of(tensor) for tensor in tensors)
+        out = tuple(self.new_value(value.name, value.spec, True) for value in given)
+
+        def on_tensors(*found: Any) -> list[Any]:
+            return function([tensor.data for tensor in found])
+
+        self.emit("py_func", given, out, {"function": on_tensors, "backward": None, "skip": ()}, effect=True)
+        return [Variable(self, value) for value in out]
 
     def check_readable(self, variable: Variable, use: str) -> None:
         """Called before the values of a tensor are read as something else, for `use`."""

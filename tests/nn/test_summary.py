@@ -42,6 +42,20 @@ def test_table(capsys):
     assert not any(layer._forward_post_hooks for layer in net.sublayers(include_self=True))
 
 
+def test_inside_a_static_function_it_is_the_same(capsys):
+    net = nn.Sequential(nn.Linear(3, 2), nn.ReLU())
+    d2s.summary(net, (1, 3))
+    expected = capsys.readouterr().out
+
+    def f(x):
+        d2s.summary(net, (1, 3))
+        return x
+
+    d2s.jit.to_static(f)(d2s.to_tensor([1.0]))
+    assert capsys.readouterr().out == expected
+    assert "float32[1, 2]" in expected
+
+
 def test_of_a_static_layer_it_is_the_same(capsys):
     net = Net()
     d2s.summary(net, (3, 4))
