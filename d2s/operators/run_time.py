@@ -92,6 +92,8 @@ def check_reads(reads: Reads, tensor: Any, view: tuple[Any, ...], name: str) -> 
 
 # They change nothing, and their result says nothing.
 check_shown.only_looks = check_version_read.only_looks = check_reads.only_looks = True  # type: ignore[attr-defined]
+# At Tensors that may have been made in a turn or branch before.
+check_shown.looks_at_tensors = True  # type: ignore[attr-defined]
 
 
 def _tensor_at(point: Any) -> Any:

@@ -88,7 +88,7 @@ class FunctionWriter:
         self.names: dict[Value, str] = {}
         self.counts: dict[str, int] = {}
         self.taken: set[str] = {
-            *RUNTIME, *_BUILTINS, name, "np", "run", "tensors", "walk", "saved", "given"}
+            *RUNTIME, *_BUILTINS, name, "np", "run", "tensors", "walk", "saved", "given", "alive"}
         # Inputs that nobody around the function holds for it, to be let go like what it makes.
         self.own_inputs: tuple[Value, ...] = ()
         self.source.namespace.update(RUNTIME)
@@ -102,6 +102,8 @@ class FunctionWriter:
         self.results: frozenset[Value] = frozenset()
         # The Tensor objects of turns that can be differentiated, by number.
         self.turn_tensors: dict[Value, int] = {}
+        # True if Tensors that turns and branches make are looked at later: the list `alive` holds them until the end.
+        self.keeps_tensors = False
         # True if somebody may ask for gradients while the function runs, in the middle of it.
         self.may_be_asked = False
         # Saved values by the block of the backward Program that unpacks them.
@@ -400,6 +402,10 @@ def _are_one_line(accumulate: Operator, arrived: Operator) -> bool:
     )
 
 
+def _looks_at_tensors(operator: Operator) -> bool:
+    return operator.kind == "python" and getattr(operator.attrs["call"][0], "looks_at_tensors", False) is True
+
+
 def _all_reads(operator: Operator) -> Iterator[Value]:
     """Values that an operator reads, blocks inside included."""
     yield from operator.reads()
@@ -438,6 +444,9 @@ def _begin(w: FunctionWriter, block: Block, tensors: Sequence[Value]) -> None:
         w.line("tensors = run.tensors")
     for number, value in arrays:
         w.line(f"{w.name(value)} = tensors[{number}].data")
+    w.keeps_tensors = any(map(_looks_at_tensors, walk_operators(block)))
+    if w.keeps_tensors:
+        w.line("alive = []")
     w.own_inputs = tuple(value for _, value in arrays)
 
 

@@ -283,16 +283,17 @@ def _materialise(w: FunctionWriter, operator: Operator) -> None:
         return
     point = w.hook_points.get(value)
     hooks = "None" if point is None else w.name(point)
-    number = w.turn_tensors.get(operator.outputs[0])
-    if number is not None:
-        w.assign(operator, f"run.turn_tensor({w.name(value)}, {number}, {hooks})")
-        return
-    number, spec = w.output_numbers.get(value), value.spec
-    if point is None and number is not None and not value.stop_gradient and spec is not None and spec.is_static:
-        made = f"run.output({w.name(value)}, {number})"
+    turn, number, spec = w.turn_tensors.get(operator.outputs[0]), w.output_numbers.get(value), value.spec
+    if turn is not None:
+        w.assign(operator, f"run.turn_tensor({w.name(value)}, {turn}, {hooks})")
     else:
-        made = f"run.tensor({w.name(value)}, {number}, {value.stop_gradient}, {hooks})"
-    w.assign(operator, f"MISSING if {w.name(value)} is None else {made}" if value.maybe_missing else made)
+        if point is None and number is not None and not value.stop_gradient and spec is not None and spec.is_static:
+            made = f"run.output({w.name(value)}, {number})"
+        else:
+            made = f"run.tensor({w.name(value)}, {number}, {value.stop_gradient}, {hooks})"
+        w.assign(operator, f"MISSING if {w.name(value)} is None else {made}" if value.maybe_missing else made)
+    if w.keeps_tensors and w.depth > 1:
+        w.line(f"alive.append({w.name(operator.outputs[0])})")
 
 
 def _reload(w: FunctionWriter, operator: Operator) -> None:

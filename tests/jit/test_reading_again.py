@@ -202,3 +202,28 @@ def test_a_write_in_a_turn_to_what_was_there_before_the_loop_is_noticed():
 
     with pytest.raises(d2s.ExecutionError, match="D2S-X12"):
         d2s.to_static(f)(leaf(1.0, 2.0), d2s.to_tensor(1))
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_a_tensor_that_only_a_turn_has_held(turns):
+    """What untraced code writes to a Tensor made in a turn is noticed behind the loop, when nobody holds that."""
+
+    def f(x, n):
+        u = x * 2
+        y = x * 3
+        b = u
+        while n > 0:
+            bump(b)
+            b = y
+            n = n - 1
+        return u * 1, y * 1
+
+    @d2s.jit.not_to_static
+    def bump(tensor):
+        with d2s.no_grad():
+            tensor.add_(d2s.full([1], 10.0))
+
+    static = d2s.to_static(f)
+    assert [part.tolist() for part in static(leaf(0.5, 1.0), d2s.to_tensor(0))] == [[1.0, 2.0], [1.5, 3.0]]
+    with pytest.raises(d2s.errors.ExecutionError, match="D2S-X12"):
+        static(leaf(0.5, 1.0), d2s.to_tensor(turns))
