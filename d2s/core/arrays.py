@@ -70,7 +70,7 @@ def as_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
             if array.dtype.kind == "f":
                 wanted = default_dtype()
             elif array.dtype.kind == "c":
-                wanted = np.dtype("complex64")
+                wanted = np.promote_types(default_dtype(), "complex64")
     if array.dtype.kind not in "biufc":
         raise DTypeError(f"to_tensor cannot make a tensor of {type(data).__name__} ({array.dtype.name})")
     return array if wanted is None else array.astype(wanted, copy=False)

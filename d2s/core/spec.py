@@ -181,7 +181,7 @@ def check_same_shape(into: TensorSpec, value: TensorSpec) -> None:
 
 
 def as_dtype(dtype: Any) -> DType:
-    """NumPy dtype of a dtype, its name ("float32", "paddle.float32") or a Python or NumPy type.
+    """NumPy dtype of a dtype, its name ("float32", "paddle.float32") or a Python or NumPy type: `float` is float64.
 
     Raises
     ------
@@ -190,8 +190,6 @@ def as_dtype(dtype: Any) -> DType:
     """
     if isinstance(dtype, str):
         dtype = dtype.rpartition(".")[2]
-    if dtype is float:
-        return defaults.dtype
     if dtype is int:
         return np.dtype("int64")
     try:

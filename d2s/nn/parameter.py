@@ -63,6 +63,11 @@ class Parameter(Tensor):
     # Guards of compiled calls need no look at a parameter until the structure says that something has changed.
     tells_changes = True
 
+    @property
+    def persistable(self) -> bool:
+        """True: it is part of the state that a Layer saves."""
+        return True
+
     def __init__(self, data: Any, dtype: Any = None, trainable: bool = True, name: str | None = None) -> None:
         traced: Any = data if isinstance(data, TensorBase) and not isinstance(data, Tensor) else None
         array = as_array(data, dtype) if traced is None else np.zeros(traced.spec.shape, as_dtype(dtype or data.dtype))

@@ -118,7 +118,7 @@ def _variable_attribute(tracer: Tracer, value: Any, name: str) -> Any:
         if tensor is not None and name not in value.__dict__ and (
                 not hasattr(type(value), name) or _is_set_on(tensor, name)):
             return _attribute_of_tensor(tracer, value, tensor, name)
-        if name in ("name", "is_leaf") and tensor is not None:
+        if name in ("name", "is_leaf", "persistable") and tensor is not None:
             return _state_of_tensor(tracer, value, tensor, name)
         if name == "name":
             return tracer.python_call(getattr, (value, name), kind=str, effect=True)

@@ -14,6 +14,7 @@ from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.arithmetic import minimum
+from d2s.ops.complex_numbers import conj
 from d2s.ops.elementwise import broadcast, require_floating, ufunc_op
 from d2s.ops.exponential import exp, expm1, log, log1p
 from d2s.ops.joining import chunk
@@ -23,7 +24,7 @@ from d2s.ops.selection import clip, cut, where
 from d2s.ops.shape import reshape
 
 tanh_op = ufunc_op(np.tanh, saves=("out",))
-tanh_op.vjp(lambda g, out, x: g * (1 - out * out))
+tanh_op.vjp(lambda g, out, x: g * conj(1 - out * out))
 
 
 @define_op(
@@ -39,7 +40,7 @@ def sigmoid_op(x: Array, *, out: Array | None = None) -> Any:
     return np.divide(1, result, out=result)
 
 
-sigmoid_op.vjp(lambda g, out, x: g * (out * (1 - out)))
+sigmoid_op.vjp(lambda g, out, x: g * conj(out * (1 - out)))
 
 
 def _infer_relu(x: TensorSpec) -> TensorSpec:

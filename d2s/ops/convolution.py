@@ -16,6 +16,7 @@ from d2s.core.spec import Dim, Shape, Size, TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import need_axes, sizes_agree
+from d2s.ops.complex_numbers import conj
 from d2s.ops.promotion import operands
 from d2s.ops.shape import reshape, squeeze, transpose, unsqueeze
 from d2s.ops.window_arguments import IMAGE, LINE, padding_of, pair
@@ -113,16 +114,16 @@ def _weight(x: Tensor, y: Tensor, window: Window, groups: int) -> Tensor:
 
 
 conv2d_op.vjp(
-    lambda g, out, x, weight, *, window, groups: _image(g, weight, window, groups, x.shape),
-    lambda g, out, x, weight, *, window, groups: _weight(x, g, window, groups),
+    lambda g, out, x, weight, *, window, groups: _image(g, conj(weight), window, groups, x.shape),
+    lambda g, out, x, weight, *, window, groups: _weight(conj(x), g, window, groups),
 )
 conv2d_image_op.vjp(
-    lambda g, out, y, weight, *, window, groups, size: bind(conv2d_op, g, weight, window=window, groups=groups),
-    lambda g, out, y, weight, *, window, groups, size: _weight(g, y, window, groups),
+    lambda g, out, y, weight, *, window, groups, size: bind(conv2d_op, g, conj(weight), window=window, groups=groups),
+    lambda g, out, y, weight, *, window, groups, size: _weight(g, conj(y), window, groups),
 )
 conv2d_weight_op.vjp(
-    lambda g, out, x, y, *, window, groups: _image(y, g, window, groups, x.shape),
-    lambda g, out, x, y, *, window, groups: bind(conv2d_op, x, g, window=window, groups=groups),
+    lambda g, out, x, y, *, window, groups: _image(conj(y), g, window, groups, x.shape),
+    lambda g, out, x, y, *, window, groups: bind(conv2d_op, conj(x), g, window=window, groups=groups),
 )
 
 

@@ -92,7 +92,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None
     shape : sequence of int, int or integer tensor
     fill_value : number or 0-d tensor
     dtype : dtype, optional
-        By default bool for a bool, complex64 for a complex number, else the default dtype, for ints too.
+        By default bool for a bool, complex128 for a complex number, else the default dtype, for ints too.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None
     if not is_number(fill_value):
         raise DTypeError(f"fill_value must be a number, got {type(fill_value).__name__}")
     if dtype is None and isinstance(fill_value, bool | complex) and not isinstance(fill_value, np.floating):
-        dtype = "bool" if isinstance(fill_value, bool) else "complex64"
+        dtype = "bool" if isinstance(fill_value, bool) else "complex128"
     wanted = _as_float(dtype)
     as_dtype_of(fill_value, wanted)
     return bind(full_op, shape=sizes, value=fill_value, dtype=wanted)

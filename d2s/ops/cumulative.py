@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import bind
-from d2s.core.op import define_op
+from d2s.core.op import Op, define_op
 from d2s.core.public import public
 from d2s.core.spec import DType, TensorSpec, as_dtype
 from d2s.ops.annotations import Array, Axis, Tensor, multiply_reduce
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
+from d2s.ops.complex_numbers import conj
 from d2s.ops.elementwise import require_floating
 from d2s.ops.promotion import tensor_or_number
 from d2s.ops.reduction import spread, sum, sum_dtype
@@ -45,7 +46,7 @@ def _gradient_of_prod(g: Tensor, x: Tensor, axis: tuple[int, ...] | None, keepdi
     flat = reshape(gathered, [*gathered.shape[: x.ndim - len(axes)], -1])
     others = reshape(bind(product_of_others_op, flat), gathered.shape)
     back = [order.index(place) for place in range(x.ndim)]
-    return spread(g, x.shape, axis, keepdim) * (others.transpose(back) if x.ndim else others)
+    return spread(g, x.shape, axis, keepdim) * conj(others.transpose(back) if x.ndim else others)
 
 
 prod_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: _gradient_of_prod(g, x, axis, keepdim))
@@ -65,7 +66,7 @@ def _gradient_of_others(g: Tensor, x: Tensor) -> Tensor:
     is_own = np.eye(x.shape[-1], dtype=bool)
     rows = where(is_own, x.dtype.type(1), unsqueeze(x, -2))
     without_both = where(is_own, x.dtype.type(0), bind(product_of_others_op, rows))
-    return sum(unsqueeze(g, -1) * without_both, -2)
+    return sum(unsqueeze(g, -1) * conj(without_both), -2)
 
 
 product_of_others_op.vjp(lambda g, out, x: _gradient_of_others(g, x))
@@ -111,7 +112,7 @@ def _gradient_of_cumprod(g: Tensor, x: Tensor, axis: int) -> Tensor:
     rows = where(np.eye(count, dtype=bool), x.dtype.type(1), unsqueeze(x, -2))
     products = bind(cumprod_op, rows, axis=rows.ndim - 1)
     slopes = where(np.triu(np.ones((count, count), bool)), products, x.dtype.type(0))
-    return moveaxis(sum(unsqueeze(g, -2) * slopes, -1), -1, axis)
+    return moveaxis(sum(unsqueeze(g, -2) * conj(slopes), -1), -1, axis)
 
 
 cumprod_op.vjp(lambda g, out, x, *, axis: _gradient_of_cumprod(g, x, axis))
@@ -121,7 +122,8 @@ cumprod_op.vjp(lambda g, out, x, *, axis: _gradient_of_cumprod(g, x, axis))
 def prod(x: Tensor, axis: Axis = None, keepdim: bool = False, dtype: Any = None, name: str | None = None) -> Tensor:
     """Product over axes; see `sum`.  Integers keep their dtype, bools multiply in int64."""
     x = tensor_or_number(x) if dtype is None else cast(x, as_dtype(dtype))
-    return bind(prod_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
+    product = bind(prod_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
+    return product if dtype is None else cast(product, x.dtype)
 
 
 @public(x="input", axis="dim")
@@ -135,16 +137,22 @@ def cumsum(x: Tensor, axis: int | None = None, dtype: Any = None, name: str | No
     axis : int, optional
         If left out, of the flattened tensor.
     dtype : dtype, optional
-        `x` is cast to it first.  By default integers and bools add up in int64.
+        `x` is cast to it first, and the result has it.  By default integers and bools add up in int64.
 
     Returns
     -------
     Tensor, of the shape of `x` (flat if `axis` is left out)
     """
+    return _running(cumsum_op, x, axis, dtype)
+
+
+def _running(op: Op, x: Tensor, axis: int | None, dtype: Any) -> Tensor:
     x = x if dtype is None else cast(x, dtype)
     if axis is None:
-        return bind(cumsum_op, reshape(x, [-1]), axis=0)
-    return bind(cumsum_op, x, axis=axis_index(axis, x))
+        found = bind(op, reshape(x, [-1]), axis=0)
+    else:
+        found = bind(op, x, axis=axis_index(axis, x))
+    return found if dtype is None else cast(found, x.dtype)
 
 
 @public(x="input")
@@ -154,7 +162,4 @@ def cumprod(x: Tensor, dim: int | None = None, dtype: Any = None, name: str | No
 
     The gradient takes time and memory in the square of the size of the axis.
     """
-    x = x if dtype is None else cast(x, dtype)
-    if dim is None:
-        return bind(cumprod_op, reshape(x, [-1]), axis=0)
-    return bind(cumprod_op, x, axis=axis_index(dim, x))
+    return _running(cumprod_op, x, dim, dtype)

@@ -125,7 +125,7 @@ class DerivedMethods:
 
     @property
     def persistable(self) -> bool:
-        """False: a Parameter is kept by its Layer, not by this mark."""
+        """False; True of a Parameter."""
         return False
 
     def element_size(self: Tensor) -> int:

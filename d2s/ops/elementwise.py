@@ -13,10 +13,10 @@ from d2s.errors import DTypeError
 from d2s.ops.annotations import Array
 
 
-def ufunc_op(ufunc: np.ufunc, name: str | None = None, saves: Sequence[str] = ()) -> Op:
+def ufunc_op(ufunc: np.ufunc, name: str | None = None, saves: Sequence[str] = (), kinds: str | None = None) -> Op:
     """Enter a ufunc of one argument (``x``) or two (``x, y``) into the op table.
 
-    Shape and dtype of the result are those that NumPy gives.
+    Shape and dtype of the result are those that NumPy gives; `kinds` of dtype can be less than NumPy takes.
     """
     name = name or ufunc.__name__
     if ufunc.nin == 1:
@@ -33,18 +33,21 @@ def ufunc_op(ufunc: np.ufunc, name: str | None = None, saves: Sequence[str] = ()
         forward = binary
     arguments = ", ".join(f"{{{index}}}" for index in range(ufunc.nin))
     enter = define_op(
-        name, infer=broadcast(ufunc, name), saves=saves, template=f"np.{ufunc.__name__}({arguments})", out="in place")
+        name, infer=broadcast(ufunc, name, kinds), saves=saves, kinds=kinds,
+        template=f"np.{ufunc.__name__}({arguments})", out="in place")
     op = enter(forward)
     # The functions above only give names to the parameters: call the ufunc itself, it is one frame less.
     op.forward = ufunc
     return op
 
 
-def broadcast(ufunc: np.ufunc, name: str) -> Callable[..., TensorSpec]:
+def broadcast(ufunc: np.ufunc, name: str, kinds: str | None = None) -> Callable[..., TensorSpec]:
     """The `infer` of a ufunc."""
 
     def infer(*specs: TensorSpec) -> TensorSpec:
         dtype = ufunc_dtype(ufunc, name, *specs)
+        if kinds is not None and dtype.kind not in kinds:
+            raise DTypeError(f"{name} is not defined for {dtype.name}")
         return TensorSpec(broadcast_shapes(*[spec.shape for spec in specs], what=f"operands of {name}"), dtype)
 
     return infer

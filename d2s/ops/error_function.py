@@ -100,7 +100,7 @@ _ROOT_2_OVER_PI = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
 
 
-@define_op("gelu", kinds="f", infer=require_floating("gelu"), saves=("x",), out="apart", scratch=1)
+@define_op("gelu", kinds="f", infer=require_floating("gelu", "f"), saves=("x",), out="apart", scratch=1)
 def gelu_op(
     x: Array, *, approximate: bool, out: Array | None = None, scratch: tuple[Array | None] = (None,)
 ) -> Any:
@@ -122,7 +122,7 @@ def gelu_op(
     return result
 
 
-@define_op("gelu_slope", kinds="f", infer=require_floating("gelu_slope"), saves=("x",), out="apart", scratch=3)
+@define_op("gelu_slope", kinds="f", infer=require_floating("gelu_slope", "f"), saves=("x",), out="apart", scratch=3)
 def gelu_slope_op(
     x: Array, *, approximate: bool, out: Array | None = None,
     scratch: tuple[Array | None, Array | None, Array | None] = (None, None, None),

@@ -80,8 +80,9 @@ pad_op.vjp(
 
 @public()
 def flip(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
-    """The elements along each of the axes in reverse order."""
-    axes = axis_indices(axis, x)
+    """The elements along each of the axes in reverse order; with no axes, ``[]``, as they are."""
+    # Reductions take [] for all axes.
+    axes = () if isinstance(axis, list | tuple) and not axis else axis_indices(axis, x)
     return bind(flip_op, x, axis=tuple(range(x.ndim)) if axes is None else axes)
 
 

@@ -17,6 +17,7 @@ from d2s.ops.annotations import Array, Axis, Tensor, add_reduce, maximum_reduce,
 from d2s.ops.axes import axis_indices, reduced_shape
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal
+from d2s.ops.complex_numbers import conj
 from d2s.ops.exponential import exp
 from d2s.ops.promotion import floating, tensor_or_number
 
@@ -234,15 +235,16 @@ min_op.vjp(_to_the_winners)
 @define_op("logsumexp", infer=_reduces(_floats_only("logsumexp")), saves=("x", "out"))
 def logsumexp_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Logarithm of the sum of exponentials, the largest exponent taken out first."""
-    top = maximum_reduce(x, axis=axis, keepdims=True, initial=-np.inf)
-    top = np.where(np.isfinite(top), top, x.dtype.type(0))
+    sizes = x.real
+    top = maximum_reduce(sizes, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, sizes.dtype.type(0))
     total = np.log(add_reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdim else total.reshape(add_reduce(total, axis=axis).shape)
 
 
 logsumexp_op.vjp(
     lambda g, out, x, *, axis=None, keepdim=False: (
-        spread(g, x.shape, axis, keepdim) * exp(x - spread(out, x.shape, axis, keepdim))
+        spread(g, x.shape, axis, keepdim) * conj(exp(x - spread(out, x.shape, axis, keepdim)))
     )
 )
 
@@ -279,7 +281,8 @@ def sum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, 
     axis : int or sequence of int, optional
         Axes to sum over; all if left out.
     dtype : dtype, optional
-        `x` is cast to it first.  By default integers and bools add up in int64.
+        `x` is cast to it first, and the sum has it; where it is too small for the sum, this wraps round.  By default
+        integers and bools add up in int64.
     keepdim : bool
         Keep the axes, with size 1.
 
@@ -294,8 +297,10 @@ def sum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = False, 
     """
     x = tensor_or_number(x) if dtype is None else cast(x, as_dtype(dtype))
     if axis is None and not keepdim:
-        return bind(sum_op, x)
-    return bind(sum_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
+        total = bind(sum_op, x)
+    else:
+        total = bind(sum_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
+    return total if dtype is None else cast(total, x.dtype)
 
 
 @public(x="input", axis="dim")

@@ -14,7 +14,8 @@ from d2s.ops.creation import zeros_like
 from d2s.ops.elementwise import ufunc_op
 from d2s.ops.promotion import tensor_or_number
 
-sign_op = ufunc_op(np.sign)
+# Of complex numbers `sign` is a quotient, which has a gradient.
+sign_op = ufunc_op(np.sign, kinds="fiu")
 floor_op = ufunc_op(np.floor)
 ceil_op = ufunc_op(np.ceil)
 trunc_op = ufunc_op(np.trunc)

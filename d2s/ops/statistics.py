@@ -17,17 +17,18 @@ from d2s.ops.annotations import Array, Axis, Tensor, add_reduce, is_tensor
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal, isnan, not_equal
+from d2s.ops.complex_numbers import imag, real
 from d2s.ops.decompositions import svd
 from d2s.ops.exponential import sqrt, square
 from d2s.ops.gathering import index_select, take_along_axis
 from d2s.ops.joining import stack
-from d2s.ops.promotion import floating
+from d2s.ops.promotion import floating, tensor_or_number
 from d2s.ops.rearranging import pad_op
 from d2s.ops.reduction import any, max, mean, min, spread, sum
 from d2s.ops.rounding import abs
 from d2s.ops.selection import where
 from d2s.ops.shape import moveaxis, reshape, squeeze, transpose, unsqueeze
-from d2s.ops.sorting import sort
+from d2s.ops.sorting import argsort, sort
 
 
 def _infer_norm(x: TensorSpec, *, axis: tuple[int, ...] | None, keepdim: bool) -> TensorSpec:
@@ -87,16 +88,19 @@ def var(
     Returns
     -------
     Tensor
-        NaN where the divisor is not greater than 0.
+        NaN where the divisor is not greater than 0.  Of complex numbers it is real, as in NumPy: the mean of the
+        squares of their distances from the mean.
     """
     x = floating(x)
     less = correction if unbiased is None else int(unbiased)
-    squares = sum(square(x - mean(x, axis, True)), axis, keepdim=keepdim)
+    off = x - mean(x, axis, True)
+    squares = square(real(off)) + square(imag(off)) if x.dtype.kind == "c" else square(off)
+    squares = sum(squares, axis, keepdim=keepdim)
     degrees = _count(x, axis) - less
     # Of fewer elements than are taken off there is no variance: 0 / 0.
     if isinstance(degrees, int | float):
         return squares / (degrees if degrees > 0 else 0)
-    return squares / (degrees if is_tensor(degrees) else degrees.__d2s_operand__(x.dtype)).maximum(0)
+    return squares / (degrees if is_tensor(degrees) else degrees.__d2s_operand__(squares.dtype)).maximum(0)
 
 
 @public()
@@ -178,7 +182,7 @@ def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, na
 @public()
 def median(
     x: Tensor, axis: int | None = None, keepdim: bool = False, mode: str = "avg", name: str | None = None
-) -> Tensor:
+) -> Any:
     """
     Middle element over an axis, or over all elements; NaN if one is NaN.
 
@@ -193,8 +197,35 @@ def median(
     Returns
     -------
     Tensor
+        With "min", in the dtype of `x`; and if there is an axis, a pair: this and the indices along it, int64.  The
+        index of NaN is that of the first one.
+
+    Raises
+    ------
+    ValueError
+        If `mode` is another word.
     """
-    return quantile(x, 0.5, axis, keepdim, "linear" if mode == "avg" else "lower")
+    return _smaller_median(x, axis, keepdim, False) if _takes_min(mode) else quantile(x, 0.5, axis, keepdim)
+
+
+def _takes_min(mode: str) -> bool:
+    if mode not in ("avg", "min"):
+        raise ArgumentError(f"mode must be 'avg' or 'min', got {mode!r}")
+    return mode == "min"
+
+
+def _smaller_median(x: Tensor, axis: Any, keepdim: bool, passes_over_nan: bool) -> Any:
+    """The element, and of one axis also its index, in the middle of the ordered ones, or before it."""
+    x, places = _axes_last(tensor_or_number(x), axis)
+    count = sum(cast(equal(x, x), "int64"), -1, keepdim=True)
+    middle = ((count - 1) // 2).maximum(0)
+    if not passes_over_nan:
+        # NaN comes behind all others.
+        middle = where(any(isnan(x), -1, True), count, middle)
+    indices = take_along_axis(argsort(x, -1), middle, -1)
+    found = [take_along_axis(x, indices, -1), indices]
+    parts = [unsqueeze(squeeze(part, -1), places) if keepdim else squeeze(part, -1) for part in found]
+    return tuple(parts) if isinstance(axis, int) else parts[0]
 
 
 @public(x="input", axis="dim")
@@ -286,9 +317,9 @@ def _at_share(ordered: Tensor, q: float, size: Any, place: int, interpolation: s
 @public()
 def nanmedian(
     x: Tensor, axis: Any = None, keepdim: bool = False, mode: str = "avg", name: str | None = None
-) -> Tensor:
-    """Middle element over axes of those that are not NaN, see `median`; NaN where there are none."""
-    return nanquantile(x, 0.5, axis, keepdim, "linear" if mode == "avg" else "lower")
+) -> Any:
+    """Middle element over axes of those that are not NaN, see `median`; NaN where there are none, with index 0."""
+    return _smaller_median(x, axis, keepdim, True) if _takes_min(mode) else nanquantile(x, 0.5, axis, keepdim)
 
 
 @public()

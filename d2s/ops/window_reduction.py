@@ -95,10 +95,12 @@ def window_sum_op(x: Array, *, window: Window) -> Array:
 
 
 def _infer_window_spread(g: TensorSpec, *, window: Window, shape: Shape) -> TensorSpec:
+    if g.dtype.kind != "f":
+        raise DTypeError(f"pooling is defined for floating point tensors, got {g.dtype.name}")
     return TensorSpec(shape, g.dtype)
 
 
-@define_op("window_spread", infer=_infer_window_spread, fresh=True)
+@define_op("window_spread", kinds="f", infer=_infer_window_spread, fresh=True)
 def window_spread_op(g: Array, *, window: Window, shape: tuple[int, ...]) -> Array:
     """Each element added to all places of its window, in an image of `shape`."""
     result = padded(np.zeros(shape, g.dtype), window)

@@ -33,6 +33,23 @@ def test_to_tensor_decides_dtype_and_shape(data, dtype, shape):
     assert tensor.is_leaf
 
 
+def test_types_of_python_name_the_dtypes_of_numpy():
+    x = d2s.to_tensor([1.5])
+    for kind, dtype in ((float, "float64"), (int, "int64"), (bool, "bool"), (complex, "complex128")):
+        assert x.astype(kind).dtype == np.dtype(kind) == dtype
+        assert d2s.zeros([1], kind).dtype == dtype
+        assert d2s.jit.to_static(lambda x, kind=kind: x.astype(kind))(x).dtype == dtype
+
+
+def test_complex_numbers_have_the_width_of_the_default_dtype():
+    assert d2s.full([1], 1j).dtype == "complex128"
+    d2s.set_default_dtype("float64")
+    try:
+        assert d2s.to_tensor(1j).dtype == d2s.to_tensor([1j, 2.0]).dtype == d2s.full([1], 1j).dtype == "complex128"
+    finally:
+        d2s.set_default_dtype("float32")
+
+
 def test_to_tensor_takes_tensors_in_lists_and_dtype_names():
     parts = [d2s.to_tensor(1.0), d2s.to_tensor(2.0)]
     assert d2s.to_tensor(parts).tolist() == [1.0, 2.0]

@@ -20,6 +20,16 @@ def test_a_parameter_is_a_leaf_that_wants_gradients() -> None:
     assert weight.grad.tolist() == [2.0, 4.0]
 
 
+def test_parameters_are_persistable_and_other_tensors_not() -> None:
+    weight = nn.Parameter([1.0])
+
+    def tell(x: d2s.Tensor) -> tuple[bool, bool, bool]:
+        return weight.persistable, x.persistable, (x * weight).persistable
+
+    for convert in (lambda function: function, d2s.jit.to_static):
+        assert convert(tell)(d2s.ones([1])) == (True, False, False)
+
+
 def test_trainable_is_the_opposite_of_stop_gradient() -> None:
     weight = nn.Parameter([1.0], trainable=False)
     assert weight.stop_gradient

@@ -272,6 +272,68 @@ def test_complex_gradients_conjugate() -> None:
     np.testing.assert_allclose(x.grad.numpy(), 2 * a, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8", "int32", "int64", "bool", "float16", "float64"])
+@pytest.mark.parametrize("convert", [lambda function: function, d2s.jit.to_static], ids=["eager", "static"])
+def test_sums_and_products_have_the_dtype_that_is_asked_for(dtype: str, convert: Any) -> None:
+    a = np.array([[100, 100], [3, 4]])
+    names = ("sum", "nansum", "cumsum", "prod")
+    functions = [lambda x, name=name: getattr(d2s, name)(x, dtype=dtype) for name in names]
+    with np.errstate(all="ignore"):
+        for name, function in zip(names, functions, strict=True):
+            expected = getattr(np, name)(a.astype(dtype), dtype=dtype)
+            same(convert(function)(d2s.to_tensor(a)), expected)
+        running = convert(lambda x: d2s.cumprod(x, 1, dtype=dtype))(d2s.to_tensor(a))
+        same(running, np.cumprod(a.astype(dtype), 1, dtype=dtype))
+
+
+def test_flip_along_no_axis_changes_nothing() -> None:
+    x = d2s.to_tensor([[1, 2], [3, 4]])
+    for convert in (lambda function: function, d2s.jit.to_static):
+        assert convert(lambda x: d2s.flip(x, []))(x).tolist() == x.tolist()
+        assert convert(lambda x: x.flip([0, 1]))(x).tolist() == [[4, 3], [2, 1]]
+
+
+@pytest.mark.parametrize("function", [d2s.median, d2s.nanmedian])
+def test_smaller_median_comes_with_its_index_and_keeps_the_dtype(function: Any) -> None:
+    a = np.array([[5, 1, 3, 2], [4, 8, 6, 7]])
+    for dtype in ("int64", "int32", "float64"):
+        x = d2s.to_tensor(a.astype(dtype))
+        for convert in (lambda made: made, d2s.jit.to_static):
+            values, indices = convert(lambda x: function(x, 1, mode="min"))(x)
+            same(values, np.array([2, 6], dtype))
+            same(indices, np.array([3, 2]))
+            values, indices = convert(lambda x: function(x, 0, True, "min"))(x)
+            same(values, a.min(0, keepdims=True).astype(dtype))
+            same(indices, np.array([[1, 0, 0, 0]]))
+            same(convert(lambda x: function(x, mode="min"))(x), np.array(4, dtype))
+    with pytest.raises(ValueError, match="mode must be 'avg' or 'min', got 'max'"):
+        function(x, mode="max")
+
+
+def test_smaller_median_of_nan() -> None:
+    x = d2s.to_tensor([[5, math.nan, 3, math.nan], [math.nan] * 4])
+    assert d2s.median(x, 1, mode="min")[1].tolist() == [1, 0]
+    values, indices = d2s.nanmedian(x, 1, mode="min")
+    assert values.tolist()[0] == 3
+    assert math.isnan(values[1].item())
+    assert indices.tolist() == [2, 0]
+
+
+def test_smaller_median_has_its_gradient_at_its_place() -> None:
+    x = d2s.to_tensor([[5.0, 1, 3, 2]], stop_gradient=False)
+    d2s.median(x, 1, mode="min")[0].sum().backward()
+    assert x.grad.tolist() == [[0, 0, 0, 1]]
+
+
+def test_spread_of_complex_numbers_is_real() -> None:
+    a = np.array([[0.3 + 0.7j, 1 - 2j, 2 + 1j]])
+    x = d2s.to_tensor(a, stop_gradient=False)
+    same(d2s.var(x, 1), np.var(a, 1, ddof=1))
+    same(d2s.std(x, unbiased=False), np.std(a))
+    d2s.var(x, unbiased=False).backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 / 3 * (a - a.mean()))
+
+
 def test_spread_and_middle_of_no_elements_are_nan_in_both_modes() -> None:
     functions: list[Any] = [
         lambda x: x.var(), lambda x: x.std(0), lambda x: x.median(), lambda x: x.quantile(0.3), lambda x: x.nanmedian()]

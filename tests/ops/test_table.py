@@ -13,7 +13,7 @@ from d2s.core.op import OP_TABLE, TEMPLATE_NUMBERS, Op, define_op
 from d2s.core.spec import Dim, TensorSpec, spec_of
 from d2s.errors import DTypeError
 from tests.ops.gradient_checks import check_gradients
-from tests.ops.strategies import REGISTRY, Case, inputs_of
+from tests.ops.strategies import F64, REGISTRY, Case, inputs_of
 
 OPS = [op for name, op in sorted(OP_TABLE.items()) if name in REGISTRY]
 
@@ -45,6 +45,31 @@ def inferred(op: Op, args: list[Any], attrs: dict[str, Any]) -> tuple[TensorSpec
 def test_rules_agree_with_finite_differences(op: Op, data: Any) -> None:
     case = data.draw(inputs_of(op.name))
     check_gradients(op, case.args, case.attrs)
+
+
+def as_complex_case(op: Op, case: Case) -> Case | None:
+    """The floating arguments with imaginary parts; None if the op refuses complex numbers."""
+    rng = np.random.default_rng(len(case.args))
+    args = [
+        arg + 1j * rng.uniform(-0.4, 0.4, arg.shape) if isinstance(arg, np.ndarray) and arg.dtype.kind == "f" else arg
+        for arg in map(np.asarray, case.args)
+    ]
+    attrs = {name: np.dtype("complex128") if value == F64 else value for name, value in case.attrs.items()
+             } if "dtype" in case.attrs else case.attrs
+    try:
+        inferred(op, [spec_of(arg) for arg in args], attrs)
+    except DTypeError:
+        return None
+    return Case(args, attrs)
+
+
+@parametrize([op for op in OPS if op.is_differentiable])
+@given(data=st.data())
+def test_rules_agree_with_finite_differences_for_complex_numbers(op: Op, data: Any) -> None:
+    """Every op that accepts complex numbers has their gradient: an op that has not must refuse them."""
+    case = as_complex_case(op, data.draw(inputs_of(op.name)))
+    if case is not None:
+        check_gradients(op, case.args, case.attrs)
 
 
 @parametrize(OPS)
@@ -123,6 +148,17 @@ def test_check_gradients_notices_a_wrong_rule(fresh_op_table: dict[str, object])
     double.vjp(lambda g, out, x: g * 2.001)
     with pytest.raises(AssertionError, match="gradient of double is wrong"):
         check_gradients(double, [np.ones(3)], {})
+
+
+def test_check_gradients_notices_a_missing_conjugate(fresh_op_table: dict[str, object]) -> None:
+    @define_op("cube", infer=lambda x: x, saves=("x",))
+    def cube(x: Any) -> Any:
+        return x**3
+
+    cube.vjp(lambda g, out, x: g * (x * x * 3))
+    check_gradients(cube, [np.full(3, 2.0)], {})
+    with pytest.raises(AssertionError, match="gradient of cube is wrong"):
+        check_gradients(cube, [np.full(3, 2.0 + 1j)], {})
 
 
 def test_check_gradients_notices_a_wrong_second_rule(fresh_op_table: dict[str, object]) -> None:

@@ -75,7 +75,8 @@ def _argmax(d: Draw) -> Call:
 @call("median", "nanmedian")
 def _median(d: Draw) -> Call:
     shape = d.shape(1, smallest=1)
-    return Call([d.distinct(shape)], {"axis": d.one(None, d.axis(len(shape))), "keepdim": d.one(True, False)})
+    attrs = {"axis": d.one(None, d.axis(len(shape))), "keepdim": d.one(True, False), "mode": d.one("avg", "min")}
+    return Call([d.distinct(shape)], attrs)
 
 
 @call("quantile", "nanquantile")
