@@ -11,6 +11,7 @@ from d2s.ops.annotations import Tensor
 from d2s.ops.arithmetic import pow
 from d2s.ops.axes import axis_index
 from d2s.ops.exponential import square
+from d2s.ops.half_precision import in_float32
 from d2s.ops.products import matmul
 from d2s.ops.shape import moveaxis, reshape, transpose
 from d2s.ops.sorting import first_of_the_largest
@@ -105,6 +106,7 @@ def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Te
     return first_of_the_largest(reshape(x, [*shape[:axis], kept, groups, *shape[axis + 1 :]]), axis + 1)
 
 
+@in_float32()
 @public()
 def local_response_norm(
     x: Tensor,

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from d2s.core.interpreter import bind
-from d2s.core.op import Op, define_op
+from d2s.core.op import define_op
 from d2s.core.public import public
-from d2s.core.spec import DType, TensorSpec, as_dtype
+from d2s.core.spec import DType, TensorSpec
 from d2s.ops.annotations import Array, Axis, Tensor, multiply_reduce
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
 from d2s.ops.complex_numbers import conj
 from d2s.ops.elementwise import require_floating
+from d2s.ops.half_precision import HALF, SINGLE, in_float32
 from d2s.ops.promotion import tensor_or_number
 from d2s.ops.reduction import spread, sum, sum_dtype
 from d2s.ops.selection import where
@@ -88,9 +89,9 @@ def cumsum_op(x: Array, *, axis: int, reverse: bool = False) -> Array:
     dtype = sum_dtype(x.dtype)
     if not x.ndim:
         return x.astype(dtype)
-    if reverse:
-        return np.flip(np.cumsum(np.flip(x, axis), axis, dtype), axis)
-    return np.cumsum(x, axis, dtype)
+    wide = SINGLE if x.dtype == HALF else dtype
+    found = np.flip(np.cumsum(np.flip(x, axis), axis, wide), axis) if reverse else np.cumsum(x, axis, wide)
+    return found.astype(dtype, copy=False)
 
 
 cumsum_op.vjp(lambda g, out, x, *, axis, reverse=False: bind(cumsum_op, g, axis=axis, reverse=not reverse))
@@ -118,12 +119,14 @@ def _gradient_of_cumprod(g: Tensor, x: Tensor, axis: int) -> Tensor:
 cumprod_op.vjp(lambda g, out, x, *, axis: _gradient_of_cumprod(g, x, axis))
 
 
+@in_float32()
 @public(x="input", axis="dim")
 def prod(x: Tensor, axis: Axis = None, keepdim: bool = False, dtype: Any = None, name: str | None = None) -> Tensor:
     """Product over axes; see `sum`.  Integers keep their dtype, bools multiply in int64."""
-    x = tensor_or_number(x) if dtype is None else cast(x, as_dtype(dtype))
-    product = bind(prod_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
-    return product if dtype is None else cast(product, x.dtype)
+    if dtype is not None:
+        return cast(prod(cast(x, dtype), axis, keepdim), dtype)
+    x = tensor_or_number(x)
+    return bind(prod_op, x, axis=axis_indices(axis, x), keepdim=bool(keepdim))
 
 
 @public(x="input", axis="dim")
@@ -143,18 +146,14 @@ def cumsum(x: Tensor, axis: int | None = None, dtype: Any = None, name: str | No
     -------
     Tensor, of the shape of `x` (flat if `axis` is left out)
     """
-    return _running(cumsum_op, x, axis, dtype)
-
-
-def _running(op: Op, x: Tensor, axis: int | None, dtype: Any) -> Tensor:
-    x = x if dtype is None else cast(x, dtype)
+    if dtype is not None:
+        return cast(cumsum(cast(x, dtype), axis), dtype)
     if axis is None:
-        found = bind(op, reshape(x, [-1]), axis=0)
-    else:
-        found = bind(op, x, axis=axis_index(axis, x))
-    return found if dtype is None else cast(found, x.dtype)
+        return bind(cumsum_op, reshape(x, [-1]), axis=0)
+    return bind(cumsum_op, x, axis=axis_index(axis, x))
 
 
+@in_float32()
 @public(x="input")
 def cumprod(x: Tensor, dim: int | None = None, dtype: Any = None, name: str | None = None) -> Tensor:
     """
@@ -162,4 +161,8 @@ def cumprod(x: Tensor, dim: int | None = None, dtype: Any = None, name: str | No
 
     The gradient takes time and memory in the square of the size of the axis.
     """
-    return _running(cumprod_op, x, dim, dtype)
+    if dtype is not None:
+        return cast(cumprod(cast(x, dtype), dim), dtype)
+    if dim is None:
+        return bind(cumprod_op, reshape(x, [-1]), axis=0)
+    return bind(cumprod_op, x, axis=axis_index(dim, x))

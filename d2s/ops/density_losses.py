@@ -13,12 +13,14 @@ from d2s.ops.arithmetic import pow, subtract
 from d2s.ops.casting import cast
 from d2s.ops.encoding import one_hot
 from d2s.ops.exponential import exp, log, square
+from d2s.ops.half_precision import in_float32
 from d2s.ops.loss import binary_cross_entropy_with_logits, reduced
 from d2s.ops.reduction import mean, sum
 from d2s.ops.selection import clip, where
 from d2s.ops.shape import squeeze, unsqueeze
 
 
+@in_float32()
 @public()
 def gaussian_nll_loss(
     input: Tensor,
@@ -61,6 +63,7 @@ def gaussian_nll_loss(
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
+@in_float32()
 @public()
 def poisson_nll_loss(
     input: Tensor,
@@ -97,6 +100,7 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
+@in_float32()
 @public()
 def log_loss(input: Tensor, label: Tensor, epsilon: float = 1e-4, name: str | None = None) -> Tensor:
     """Cross-entropy of two classes for each element; `input` and `label` are probabilities."""
@@ -104,6 +108,7 @@ def log_loss(input: Tensor, label: Tensor, epsilon: float = 1e-4, name: str | No
     return -label * log(input + epsilon) - (1 - label) * log(1 - input + epsilon)
 
 
+@in_float32()
 @public()
 def sigmoid_focal_loss(
     logit: Tensor,
@@ -137,6 +142,7 @@ def sigmoid_focal_loss(
     return reduced(loss if normalizer is None else loss / normalizer, reduction)
 
 
+@in_float32()
 @public()
 def dice_loss(input: Tensor, label: Tensor, epsilon: float = 1e-5, name: str | None = None) -> Tensor:
     """

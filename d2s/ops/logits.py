@@ -15,6 +15,7 @@ from d2s.ops.annotations import Array, Tensor, add_reduce, maximum_reduce
 from d2s.ops.axes import axis_index
 from d2s.ops.casting import cast
 from d2s.ops.exponential import exp
+from d2s.ops.half_precision import in_float32
 from d2s.ops.promotion import floating
 from d2s.ops.reduction import sum
 
@@ -59,6 +60,7 @@ def log_softmax_op(x: Array, *, axis: int = -1) -> Any:
 log_softmax_op.vjp(lambda g, out, x, *, axis=-1: g - exp(out) * sum(g, axis, keepdim=True))
 
 
+@in_float32()
 @public(x="input", axis="dim")
 def softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:
     """
@@ -76,12 +78,17 @@ def softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = Non
     Tensor, of the shape of `x`
         Not negative, and 1 in sum along `axis`.
     """
-    x = floating(x) if dtype is None else cast(x, dtype)
+    if dtype is not None:
+        return softmax(cast(x, dtype), axis)
+    x = floating(x)
     return bind(softmax_op, x, axis=axis_index(axis, x))
 
 
+@in_float32()
 @public()
 def log_softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:
     """``log(softmax(x))``, finite where softmax itself would round to 0; see `softmax`."""
-    x = floating(x) if dtype is None else cast(x, dtype)
+    if dtype is not None:
+        return log_softmax(cast(x, dtype), axis)
+    x = floating(x)
     return bind(log_softmax_op, x, axis=axis_index(axis, x))

@@ -18,6 +18,7 @@ from d2s.ops.comparison import not_equal
 from d2s.ops.encoding import class_index_op, one_hot
 from d2s.ops.exponential import exp, log, sqrt, square
 from d2s.ops.gathering import take_along_axis
+from d2s.ops.half_precision import in_float32
 from d2s.ops.indexing import getitem
 from d2s.ops.label_entropy import softmax_cross_entropy_op
 from d2s.ops.logits import log_softmax, softmax
@@ -45,6 +46,7 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
     raise ArgumentError(f"reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
 
 
+@in_float32()
 @public(label="target")
 def cross_entropy(
     input: Tensor,
@@ -149,6 +151,7 @@ def _general_cross_entropy(
     return sum(loss) / sum(counts) if reduction == "mean" and counts is not None else reduced(loss, reduction)
 
 
+@in_float32()
 @public()
 def softmax_with_cross_entropy(
     logits: Tensor,
@@ -170,12 +173,14 @@ def softmax_with_cross_entropy(
     return (loss, softmax(logits, axis)) if return_softmax else loss
 
 
+@in_float32()
 @public()
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """Squared difference of two tensors that broadcast; its mean by default, "sum" or "none"."""
     return reduced(square(subtract(input, label)), reduction)
 
 
+@in_float32()
 @public()
 def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """Absolute difference of two tensors that broadcast; its mean by default, "sum" or "none"."""
@@ -188,6 +193,7 @@ def square_error_cost(input: Tensor, label: Tensor) -> Tensor:
     return square(subtract(input, label))
 
 
+@in_float32()
 @public()
 def nll_loss(
     input: Tensor,
@@ -225,6 +231,7 @@ def nll_loss(
     return sum(loss) / sum(counts) if reduction == "mean" else reduced(loss, reduction)
 
 
+@in_float32()
 @public()
 def binary_cross_entropy(
     input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
@@ -235,6 +242,7 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+@in_float32()
 @public()
 def binary_cross_entropy_with_logits(
     logit: Tensor,
@@ -266,6 +274,7 @@ def binary_cross_entropy_with_logits(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+@in_float32()
 @public()
 def smooth_l1_loss(
     input: Tensor,
@@ -281,6 +290,7 @@ def smooth_l1_loss(
     return reduced(loss if is_huber else loss / delta, reduction)
 
 
+@in_float32()
 @public()
 def kl_div(
     input: Tensor, label: Tensor, reduction: str = "mean", log_target: bool = False, name: str | None = None
@@ -309,6 +319,7 @@ def kl_div(
     return reduced(loss, reduction)
 
 
+@in_float32()
 @public()
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-08) -> Tensor:
     """Cosine of the angle between vectors along `axis`; norms below `eps` count as `eps`."""
@@ -316,6 +327,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-08)
     return sum(x1 * x2, axis) / sqrt(norms)
 
 
+@in_float32()
 @public()
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, label: Tensor, margin: float = 0, reduction: str = "mean", name: str | None = None
@@ -325,6 +337,7 @@ def cosine_embedding_loss(
     return reduced(where(label == 1, 1 - cosine, clip(cosine - margin, min=0.0)), reduction)
 
 
+@in_float32()
 @public()
 def margin_ranking_loss(
     input: Tensor, other: Tensor, label: Tensor, margin: float = 0.0, reduction: str = "mean", name: str | None = None

@@ -15,6 +15,7 @@ from d2s.ops.arithmetic import minimum, pow, subtract
 from d2s.ops.casting import cast
 from d2s.ops.encoding import class_index_op
 from d2s.ops.gathering import take_along_axis
+from d2s.ops.half_precision import in_float32
 from d2s.ops.indexing import getitem
 from d2s.ops.loss import reduced
 from d2s.ops.reduction import mean
@@ -23,6 +24,7 @@ from d2s.ops.shape import reshape, unsqueeze
 from d2s.ops.statistics import norm
 
 
+@in_float32()
 @public(x="x1", y="x2")
 def pairwise_distance(
     x: Tensor, y: Tensor, p: float = 2.0, epsilon: float = 1e-06, keepdim: bool = False, name: str | None = None
@@ -31,6 +33,7 @@ def pairwise_distance(
     return norm(subtract(x, y) + epsilon, p, -1, keepdim)
 
 
+@in_float32()
 @public()
 def triplet_margin_loss(
     input: Tensor,
@@ -91,6 +94,7 @@ def triplet_margin_with_distance_loss(
     return reduced(clip(near - far + margin, min=0.0), reduction)
 
 
+@in_float32()
 @public()
 def hinge_embedding_loss(
     input: Tensor, label: Tensor, margin: float = 1.0, reduction: str = "mean", name: str | None = None
@@ -101,6 +105,7 @@ def hinge_embedding_loss(
     return reduced(near + far, reduction)
 
 
+@in_float32()
 @public()
 def soft_margin_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """``log(1 + exp(-label * input))`` with labels 1 and -1; safe for scores of any finite size."""
@@ -108,6 +113,7 @@ def soft_margin_loss(input: Tensor, label: Tensor, reduction: str = "mean", name
     return reduced(-log_sigmoid(cast(label, input.dtype) * input), reduction)
 
 
+@in_float32()
 @public()
 def multi_margin_loss(
     input: Tensor,
@@ -157,6 +163,7 @@ def multi_margin_loss(
     return reduced(mean(pow(excess, p), 1) - own, reduction)
 
 
+@in_float32()
 @public()
 def multi_label_soft_margin_loss(
     input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None

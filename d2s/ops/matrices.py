@@ -20,6 +20,7 @@ from d2s.ops.comparison import greater_than
 from d2s.ops.cumulative import cumsum
 from d2s.ops.decompositions import eigh, svd
 from d2s.ops.diagonals import tril, triu
+from d2s.ops.half_precision import in_float32
 from d2s.ops.indexing import getitem
 from d2s.ops.inverses import solve, transposed
 from d2s.ops.joining import stack
@@ -141,13 +142,14 @@ def multi_dot(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     return reduce(matmul, x)
 
 
+@in_float32()
 @public(p="ord", axis="dim")
 def vector_norm(
     x: Tensor, p: float = 2.0, axis: Axis = None, keepdim: bool = False, name: str | None = None, *, dtype: Any = None
 ) -> Tensor:
     """Norm of the elements along axes, by default of all; see `norm`.  With `dtype`, of `x` cast to it."""
     if dtype is not None:
-        x = cast(x, dtype)
+        return vector_norm(cast(x, dtype), p, axis, keepdim)
     if isinstance(axis, list | tuple) and len(axis) > 1:
         places = [axis_index(one, x) for one in axis]
         rest = [one for one in range(x.ndim) if one not in places]
@@ -160,6 +162,7 @@ def vector_norm(
     return norm(x, p, axis[0] if isinstance(axis, list | tuple) else axis, keepdim)
 
 
+@in_float32()
 @public()
 def matrix_norm(
     x: Tensor, p: Any = "fro", axis: Sequence[int] = (-2, -1), keepdim: bool = False, name: str | None = None
@@ -244,6 +247,7 @@ def cholesky_solve(x: Tensor, y: Tensor, upper: bool = False, name: str | None =
     return triangular_solve(y, triangular_solve(y, x, upper, upper), upper, not upper)
 
 
+@in_float32()
 @public()
 def cdist(
     x: Tensor,

@@ -17,6 +17,7 @@ from d2s.ops.axes import axis_index
 from d2s.ops.casting import cast
 from d2s.ops.comparison import isnan, not_equal
 from d2s.ops.gathering import take_along_axis
+from d2s.ops.half_precision import in_float32
 from d2s.ops.logical import logical_not
 from d2s.ops.promotion import floating, tensor_or_number
 from d2s.ops.reduction import sum
@@ -35,6 +36,7 @@ def nansum(x: Tensor, axis: Axis = None, dtype: Any = None, keepdim: bool = Fals
     return sum(where(isnan(x), 0.0, x) if x.dtype.kind in "fc" else x, axis, dtype, keepdim)
 
 
+@in_float32()
 @public()
 def nanmean(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Mean over axes of the elements that are not NaN; NaN where there are none."""

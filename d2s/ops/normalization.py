@@ -15,7 +15,9 @@ from d2s.core.spec import TensorSpec
 from d2s.errors import DTypeError, ShapeError
 from d2s.ops.annotations import Array, Tensor, add_reduce
 from d2s.ops.axes import axis_indices, integers, reduced_shape, sizes_agree
+from d2s.ops.casting import cast
 from d2s.ops.exponential import rsqrt, square
+from d2s.ops.half_precision import in_float32, wide
 from d2s.ops.promotion import floating
 from d2s.ops.reduction import mean
 from d2s.ops.shape import reshape
@@ -143,6 +145,7 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     return x if bias is None else x + bias
 
 
+@in_float32()
 @public(x="input")
 def layer_norm(
     x: Tensor,
@@ -182,6 +185,7 @@ def layer_norm(
     return _affine(standardize(x, list(range(x.ndim - len(sizes), x.ndim)), epsilon), *parts)
 
 
+@in_float32()
 @public()
 def rms_norm(
     input: Tensor,
@@ -203,6 +207,7 @@ def _channel_shape(ndim: int, channel: int) -> list[int]:
     return [-1 if axis == channel else 1 for axis in range(ndim)]
 
 
+@in_float32("running_mean", "running_var")
 @public()
 def batch_norm(
     x: Tensor,
@@ -241,20 +246,21 @@ def batch_norm(
     shape = _channel_shape(x.ndim, channel)
     use_running = not training if use_global_stats is None else use_global_stats
     if use_running:
-        scale = reshape(rsqrt(running_var + epsilon), shape)
-        result = (x - reshape(running_mean, shape)) * scale
+        scale = reshape(rsqrt(wide(running_var) + epsilon), shape)
+        result = (x - reshape(wide(running_mean), shape)) * scale
     else:
         axes = [axis for axis in range(x.ndim) if axis != channel]
         result = standardize(x, axes, epsilon)
         values = x.detach()
         batch_mean = mean(values, axes)
         batch_var = mean(square(values - reshape(batch_mean, shape)), axes)
-        running_mean.set_value(running_mean.detach() * momentum + batch_mean * (1 - momentum))
-        running_var.set_value(running_var.detach() * momentum + batch_var * (1 - momentum))
+        for running, new in ((running_mean, batch_mean), (running_var, batch_var)):
+            running.set_value(cast(wide(running.detach()) * momentum + new * (1 - momentum), running.dtype))
     parts = [None if part is None else reshape(part, shape) for part in (weight, bias)]
     return _affine(result, *parts)
 
 
+@in_float32()
 @public()
 def instance_norm(
     x: Tensor,
@@ -285,6 +291,7 @@ def instance_norm(
     return _affine(standardize(x, [axis for axis in range(1, x.ndim) if axis != channel], eps), *parts)
 
 
+@in_float32()
 @public(x="input")
 def group_norm(
     x: Tensor,

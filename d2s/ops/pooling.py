@@ -18,6 +18,7 @@ from d2s.ops.axes import is_symbolic, need_axes
 from d2s.ops.casting import cast
 from d2s.ops.creation import arange, ones
 from d2s.ops.gathering import take_along_axis
+from d2s.ops.half_precision import in_float32
 from d2s.ops.joining import stack
 from d2s.ops.products import matmul
 from d2s.ops.shape import broadcast_to, flatten, reshape, squeeze, transpose, unsqueeze
@@ -94,6 +95,7 @@ def max_pool2d(
     return transpose(result, (0, 2, 3, 1)) if data_format == "NHWC" else result
 
 
+@in_float32()
 @public()
 def avg_pool2d(
     x: Tensor,
@@ -170,6 +172,7 @@ def max_pool1d(
     return tuple(squeeze(one, 2) for one in result) if return_mask else squeeze(result, 2)
 
 
+@in_float32()
 @public()
 def avg_pool1d(
     x: Tensor,
@@ -209,6 +212,7 @@ def averaging_op(*, size: int, count: int, dtype: DType) -> Array:
     return matrix
 
 
+@in_float32()
 @public(x="input")
 def adaptive_avg_pool2d(x: Tensor, output_size: Any, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """Means over ranges that divide the last two axes into `output_size` parts (None: keep that size)."""
@@ -223,6 +227,7 @@ def adaptive_avg_pool2d(x: Tensor, output_size: Any, data_format: str = "NCHW", 
     return transpose(x, (0, 2, 3, 1)) if data_format == "NHWC" else x
 
 
+@in_float32()
 @public(x="input")
 def adaptive_avg_pool1d(x: Tensor, output_size: int, name: str | None = None) -> Tensor:
     """Means over ranges that divide the last axis of (B, C, L) into `output_size` parts."""

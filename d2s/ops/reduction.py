@@ -19,6 +19,7 @@ from d2s.ops.casting import cast
 from d2s.ops.comparison import equal
 from d2s.ops.complex_numbers import conj
 from d2s.ops.exponential import exp
+from d2s.ops.half_precision import HALF, SINGLE, in_float32
 from d2s.ops.promotion import floating, tensor_or_number
 
 Axes = tuple[int, ...] | None
@@ -43,7 +44,7 @@ def _template(ufunc: str) -> Callable[..., str | None]:
     """The expression of a reduction of floating point numbers by `ufunc`, over given axes."""
 
     def template(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) -> str | None:
-        if x.dtype.kind not in "fc":
+        if x.dtype.kind not in "fc" or x.dtype == HALF:
             return None
         more = ", None, None, True" if keepdim else ""
         return f"np.{ufunc}.reduce({{0}}, {_short(axis)}{more})"
@@ -57,9 +58,16 @@ def _short(axis: Axes) -> Any:
 
 @define_op("sum", infer=_reduces(sum_dtype), fresh=True, in_order=True, template=_template("add"))
 def sum_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
-    """Sum; integers and bools add up in int64."""
+    """Sum; integers and bools add up in int64, float16 in float32."""
+    if x.dtype == HALF:
+        return _wide_sum(x, axis, keepdim).astype(HALF)
     dtype = None if x.dtype.kind in "fc" else sum_dtype(x.dtype)
     return add_reduce(x, axis=axis, dtype=dtype, keepdims=keepdim)
+
+
+def _wide_sum(x: Array, axis: Axes, keepdim: bool) -> Any:
+    """The sum; that of float16 in float32."""
+    return add_reduce(x, axis=axis, dtype=SINGLE if x.dtype == HALF else None, keepdims=keepdim)
 
 
 sum_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: spread(g, x.shape, axis, keepdim))
@@ -83,9 +91,10 @@ def _mean_template(x: TensorSpec, *, axis: Axes = None, keepdim: bool = False) -
 @define_op("mean", kinds="fc", infer=_reduces(_floats_only("mean")), fresh=True, in_order=True, template=_mean_template)
 def mean_op(x: Array, *, axis: Axes = None, keepdim: bool = False) -> Any:
     """Sum over the number of elements; NaN if there are none."""
-    total = add_reduce(x, axis=axis, keepdims=keepdim)
+    total = _wide_sum(x, axis, keepdim)
     count = x.size if axis is None else math.prod(x.shape[one] for one in axis)
-    return total / total.dtype.type(count)
+    average = total / total.dtype.type(count)
+    return average.astype(HALF) if x.dtype == HALF else average
 
 
 mean_op.vjp(lambda g, out, x, *, axis=None, keepdim=False: spread(g, x.shape, axis, keepdim, average=True))
@@ -122,7 +131,7 @@ def spread_op(
     """The reverse of a sum (or, with `average`, of a mean): each element over the axes that were reduced."""
     if average:
         count = math.prod(shape if axis is None else [shape[one] for one in axis])
-        g = g / g.dtype.type(count)
+        g = (g / SINGLE.type(count)).astype(HALF) if g.dtype == HALF else g / g.dtype.type(count)
     if not keepdim and axis is not None:
         g = np.expand_dims(g, axis)
     return np.full(shape, g) if math.prod(shape) <= FILLED else np.broadcast_to(g, shape)
@@ -151,7 +160,11 @@ def _unbroadcast_template(g: TensorSpec, *, dropped: int, axes: tuple[int, ...])
 @define_op("unbroadcast", infer=_infer_unbroadcast, fresh=True, in_order=True, template=_unbroadcast_template)
 def unbroadcast_op(g: Array, *, dropped: int, axes: tuple[int, ...]) -> Any:
     """Sum over the first `dropped` axes, which go, and over `axes`, which stay with size 1."""
-    total = add_reduce(g, axis=(*range(dropped), *axes), dtype=g.dtype, keepdims=bool(axes))
+    over = (*range(dropped), *axes)
+    if g.dtype == HALF:
+        total = _wide_sum(g, over, bool(axes)).astype(HALF)
+    else:
+        total = add_reduce(g, axis=over, dtype=g.dtype, keepdims=bool(axes))
     return total.reshape(total.shape[dropped:]) if axes else total
 
 
@@ -338,6 +351,7 @@ def amin(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None =
     return min(x, axis, keepdim)
 
 
+@in_float32()
 @public(x="input", axis="dim")
 def logsumexp(x: Tensor, axis: Axis = None, keepdim: bool = False, name: str | None = None) -> Tensor:
     """``log(sum(exp(x)))`` over axes, safe for elements of any finite size; see `sum`."""

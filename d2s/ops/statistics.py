@@ -21,6 +21,7 @@ from d2s.ops.complex_numbers import imag, real
 from d2s.ops.decompositions import svd
 from d2s.ops.exponential import sqrt, square
 from d2s.ops.gathering import index_select, take_along_axis
+from d2s.ops.half_precision import in_float32
 from d2s.ops.joining import stack
 from d2s.ops.promotion import floating, tensor_or_number
 from d2s.ops.rearranging import pad_op
@@ -61,6 +62,7 @@ def _count(x: Tensor, axis: Axis) -> Any:
     return total
 
 
+@in_float32()
 @public(x="input", axis="dim")
 def var(
     x: Tensor,
@@ -103,12 +105,14 @@ def var(
     return squares / (degrees if is_tensor(degrees) else degrees.__d2s_operand__(squares.dtype)).maximum(0)
 
 
+@in_float32()
 @public()
 def std(x: Tensor, axis: Axis = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Tensor:
     """Standard deviation over axes: the root of `var`."""
     return sqrt(var(x, axis, unbiased, keepdim))
 
 
+@in_float32()
 @public(x=("A", "input"), p="ord", axis="dim")
 def norm(
     x: Tensor, p: Any = None, axis: Axis = None, keepdim: bool = False, name: str | None = None, *, dtype: Any = None
@@ -133,7 +137,9 @@ def norm(
     Tensor
         The gradient of the 2-norm at 0 is 0.
     """
-    x = floating(x if dtype is None else cast(x, dtype))
+    if dtype is not None:
+        return norm(cast(x, dtype), p, axis, keepdim)
+    x = floating(x)
     if isinstance(axis, list | tuple) and len(axis) == 2 and p not in (None, "fro"):
         return _matrix_norm(x, p, (axis[0], axis[1]), keepdim)
     if p is None or p == "fro" or p == 2:
@@ -166,6 +172,7 @@ def _matrix_norm(x: Tensor, p: Any, axes: tuple[int, int], keepdim: bool) -> Ten
     return unsqueeze(found, sorted(axis_index(axis, x) for axis in axes)) if keepdim else found
 
 
+@in_float32()
 @public()
 def dist(x: Tensor, y: Tensor, p: float = 2, name: str | None = None) -> Tensor:
     """The `p`-norm of ``x - y``."""
@@ -173,6 +180,7 @@ def dist(x: Tensor, y: Tensor, p: float = 2, name: str | None = None) -> Tensor:
     return norm(x - y, p)
 
 
+@in_float32()
 @public(x="input", axis="dim")
 def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
     """`x` over its `p`-norm along `axis`, or over `epsilon` where that is larger."""
