@@ -94,7 +94,7 @@ def computed(function: Callable[..., Any], arrays: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_results_and_gradients_are_those_of_float32(name: str) -> None:
     function, given = CALLS[name]
-    half = [np.asarray(arg).astype("float16") if np.asarray(arg).dtype.kind == "f" else np.asarray(arg) for arg in given]
+    half = [arg.astype("float16") if arg.dtype.kind == "f" else arg for arg in map(np.asarray, given)]
     single = [arg.astype("float32") if arg.dtype.kind == "f" else arg for arg in half]
     found, static = computed(function, half), computed(d2s.jit.to_static(function), half)
     expected = computed(function, single)
