@@ -18,12 +18,13 @@ from d2s.ops.elementwise import ufunc_op
 conj_op = ufunc_op(np.conjugate, "conj")
 
 
-def _real_dtype(dtype: DType) -> DType:
+def real_dtype(dtype: DType) -> DType:
+    """dtype of the parts of complex numbers; any other is its own."""
     return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def _real_spec(x: TensorSpec) -> TensorSpec:
-    return TensorSpec(x.shape, _real_dtype(x.dtype))
+    return TensorSpec(x.shape, real_dtype(x.dtype))
 
 
 @define_op("real", infer=_real_spec)

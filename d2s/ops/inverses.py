@@ -15,6 +15,8 @@ from d2s.core.spec import TensorSpec, broadcast_shapes
 from d2s.errors import DTypeError, MatrixError, ShapeError
 from d2s.ops.annotations import Array, Tensor
 from d2s.ops.axes import sizes_agree
+from d2s.ops.casting import cast
+from d2s.ops.complex_numbers import conj, imag, real_dtype
 from d2s.ops.diagonals import diag_embed, diagonal, tril
 from d2s.ops.joining import stack
 from d2s.ops.products import matmul
@@ -23,8 +25,8 @@ from d2s.ops.shape import squeeze, swapaxes, unsqueeze
 
 
 def check_matrices(name: str, x: TensorSpec, is_square: bool = True) -> None:
-    if x.dtype.name not in ("float32", "float64"):
-        raise DTypeError(f"{name} is defined for float32 and float64, got {x.dtype.name}")
+    if x.dtype.name not in ("float32", "float64", "complex64", "complex128"):
+        raise DTypeError(f"{name} is defined for float32 and float64 and complex numbers, got {x.dtype.name}")
     if x.ndim < 2 or (is_square and not sizes_agree(x.shape[-1], x.shape[-2])):
         raise ShapeError(f"{name} needs {'square ' * is_square}matrices, got shape {list(x.shape)}")
 
@@ -56,14 +58,19 @@ def transposed(x: Tensor) -> Tensor:
     return swapaxes(x, -1, -2)
 
 
-@define_op("inverse", kinds="f", infer=_same_shape("inverse"), saves=("out",))
+def adjoint(x: Tensor) -> Tensor:
+    """The conjugate transpose; of real matrices the transpose."""
+    return conj(transposed(x))
+
+
+@define_op("inverse", kinds="fc", infer=_same_shape("inverse"), saves=("out",))
 def inverse_op(x: Array) -> Array:
     """Matrix inverse."""
     found: Array = lapack("inverse", np.linalg.inv, x)
     return found
 
 
-inverse_op.vjp(lambda g, out, x: -matmul(matmul(out, g, True, False), out, False, True))
+inverse_op.vjp(lambda g, out, x: -matmul(matmul(conj(out), g, True, False), conj(out), False, True))
 
 
 def _infer_solve(a: TensorSpec, b: TensorSpec) -> TensorSpec:
@@ -73,7 +80,7 @@ def _infer_solve(a: TensorSpec, b: TensorSpec) -> TensorSpec:
     return TensorSpec((*broadcast_shapes(a.shape[:-2], b.shape[:-2], what="batches of solve"), *b.shape[-2:]), a.dtype)
 
 
-@define_op("solve", kinds="f", infer=_infer_solve, saves=("a", "out"))
+@define_op("solve", kinds="fc", infer=_infer_solve, saves=("a", "out"))
 def solve_op(a: Array, b: Array) -> Array:
     """The x with a @ x = b."""
     if b.ndim < 2:
@@ -83,14 +90,14 @@ def solve_op(a: Array, b: Array) -> Array:
 
 
 solve_op.vjp(
-    lambda g, out, a, b: -matmul(bind(solve_op, transposed(a), g), out, False, True),
-    lambda g, out, a, b: bind(solve_op, transposed(a), g),
+    lambda g, out, a, b: -matmul(bind(solve_op, adjoint(a), g), conj(out), False, True),
+    lambda g, out, a, b: bind(solve_op, adjoint(a), g),
 )
 
 
-@define_op("cholesky", kinds="f", infer=_same_shape("cholesky"), saves=("out",))
+@define_op("cholesky", kinds="fc", infer=_same_shape("cholesky"), saves=("out",))
 def cholesky_op(x: Array) -> Array:
-    """The lower triangle l with l @ l.T = x."""
+    """The lower triangle l that, times its conjugate transpose, is x."""
     found: Array = lapack("cholesky", np.linalg.cholesky, x)
     return found
 
@@ -98,10 +105,10 @@ def cholesky_op(x: Array) -> Array:
 def _cholesky_gradient(g: Tensor, factor: Tensor) -> Tensor:
     # Murray 2016, "Differentiation of the Cholesky decomposition", with the lower triangle of l.T @ g halved on
     # the diagonal.
-    inner = tril(matmul(factor, g, True, False))
+    inner = tril(matmul(conj(factor), g, True, False))
     inner = inner - diag_embed(diagonal(inner, 0, -2, -1)) * 0.5
-    upper = transposed(factor)
-    outer = bind(solve_op, upper, transposed(bind(solve_op, upper, transposed(inner + transposed(inner)))))
+    upper = adjoint(factor)
+    outer = bind(solve_op, upper, adjoint(bind(solve_op, upper, inner + adjoint(inner))))
     return outer * 0.5
 
 
@@ -113,7 +120,7 @@ def _infer_det(x: TensorSpec) -> TensorSpec:
     return TensorSpec(x.shape[:-2], x.dtype)
 
 
-@define_op("det", kinds="f", infer=_infer_det, saves=("x", "out"))
+@define_op("det", kinds="fc", infer=_infer_det, saves=("x", "out"))
 def det_op(x: Array) -> Any:
     """Determinant."""
     return np.linalg.det(x)
@@ -121,11 +128,10 @@ def det_op(x: Array) -> Any:
 
 def _infer_slogdet(x: TensorSpec) -> tuple[TensorSpec, TensorSpec]:
     check_matrices("slogdet", x)
-    one = TensorSpec(x.shape[:-2], x.dtype)
-    return one, one
+    return TensorSpec(x.shape[:-2], x.dtype), TensorSpec(x.shape[:-2], real_dtype(x.dtype))
 
 
-@define_op("slogdet", kinds="f", infer=_infer_slogdet, saves=("x",))
+@define_op("slogdet", kinds="fc", infer=_infer_slogdet, saves=("x", "out"))
 def slogdet_op(x: Array) -> tuple[Any, Any]:
     """Sign and logarithm of the absolute value of the determinant."""
     sign, logarithm = np.linalg.slogdet(x)
@@ -155,10 +161,18 @@ def inverse(x: Tensor, name: str | None = None) -> Tensor:
     return bind(inverse_op, floating(x))
 
 
-slogdet_op.vjp(lambda g, out, x: unsqueeze(g[1], [-1, -1]) * transposed(inverse(x)))
+def _slogdet_gradient(g: Any, out: Any, x: Tensor) -> Tensor:
+    towards = g[1]
+    if x.dtype.kind == "c":
+        # The sign turns with the imaginary part of the logarithm.
+        towards = towards + imag(conj(out[0]) * g[0]) * 1j
+    return unsqueeze(towards, [-1, -1]) * adjoint(inverse(x))
 
 
-det_op.vjp(lambda g, out, x: unsqueeze(g * out, [-1, -1]) * transposed(inverse(x)))
+slogdet_op.vjp(_slogdet_gradient)
+
+
+det_op.vjp(lambda g, out, x: unsqueeze(g * conj(out), [-1, -1]) * adjoint(inverse(x)))
 
 
 inv = inverse
@@ -177,9 +191,12 @@ def solve(x: Tensor, y: Tensor, left: bool = True, name: str | None = None) -> T
 
 @public()
 def cholesky(x: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
-    """The lower triangle `l` with ``l @ l.T = x`` (or `upper`: its transpose) of symmetric positive definite `x`."""
+    """The lower triangle `l` with ``l @ l.T = x`` (or `upper`: its transpose) of symmetric positive definite `x`.
+
+    Complex matrices are Hermitian, and `l` meets its conjugate transpose.
+    """
     factor = bind(cholesky_op, floating(x))
-    return transposed(factor) if upper else factor
+    return adjoint(factor) if upper else factor
 
 
 @public()
@@ -191,7 +208,8 @@ def det(x: Tensor, name: str | None = None) -> Tensor:
 @public()
 def slogdet(x: Tensor, name: str | None = None) -> Tensor:
     """Sign and logarithm of the absolute value of the determinant, along a new first axis of size 2."""
-    return stack(bind(slogdet_op, floating(x)))
+    sign, logarithm = bind(slogdet_op, floating(x))
+    return stack([sign, cast(logarithm, sign.dtype)])
 
 
 @public()

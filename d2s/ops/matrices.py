@@ -17,12 +17,13 @@ from d2s.ops.arithmetic import add, multiply
 from d2s.ops.axes import axis_index
 from d2s.ops.casting import cast
 from d2s.ops.comparison import greater_than
+from d2s.ops.complex_numbers import conj
 from d2s.ops.cumulative import cumsum
 from d2s.ops.decompositions import eigh, svd
 from d2s.ops.diagonals import tril, triu
 from d2s.ops.half_precision import in_float32
 from d2s.ops.indexing import getitem
-from d2s.ops.inverses import solve, transposed
+from d2s.ops.inverses import adjoint, solve, transposed
 from d2s.ops.joining import stack
 from d2s.ops.products import matmul
 from d2s.ops.promotion import floating
@@ -191,13 +192,13 @@ def pinv(x: Tensor, rcond: Any = 1e-15, hermitian: bool = False, name: str | Non
     x = floating(x)
     if hermitian:
         values, u = eigh(x)
-        size, vh = values.abs(), transposed(u)
+        size, vh = values.abs(), adjoint(u)
     else:
         u, values, vh = svd(x, False)
         size = values
     kept = greater_than(size, max(size, -1, True) * rcond)
     inverse = where(kept, 1 / where(kept, values, 1.0), 0.0)
-    return matmul(transposed(vh) * unsqueeze(inverse, -2), transposed(u))
+    return matmul(adjoint(vh) * unsqueeze(inverse, -2), adjoint(u))
 
 
 @public()
@@ -244,7 +245,10 @@ def triangular_solve(
 @public()
 def cholesky_solve(x: Tensor, y: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
     """Solve ``a @ result = x``, where `y` is the Cholesky factor of `a`."""
-    return triangular_solve(y, triangular_solve(y, x, upper, upper), upper, not upper)
+    need_tensors(x, y)
+    # One of both is the conjugate transpose.
+    first, second = (conj(y), y) if upper else (y, conj(y))
+    return triangular_solve(second, triangular_solve(first, x, upper, upper), upper, not upper)
 
 
 @in_float32()
@@ -278,7 +282,7 @@ def cov(
         raise ShapeError(f"cov needs a tensor of at most 2 axes, got shape {x.shape}")
     rows = reshape(x, [1, -1]) if x.ndim < 2 else x if rowvar else transposed(x)
     apart = rows - mean(rows, 1, True)
-    found = matmul(apart, transposed(apart)) / (rows.shape[1] - int(ddof))
+    found = matmul(apart, adjoint(apart)) / (rows.shape[1] - int(ddof))
     return reshape(found, []) if x.ndim < 2 else found
 
 

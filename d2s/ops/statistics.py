@@ -17,7 +17,7 @@ from d2s.ops.annotations import Array, Axis, Tensor, add_reduce, is_tensor
 from d2s.ops.axes import axis_index, axis_indices, reduced_shape
 from d2s.ops.casting import cast
 from d2s.ops.comparison import equal, isnan, not_equal
-from d2s.ops.complex_numbers import imag, real
+from d2s.ops.complex_numbers import imag, real, real_dtype
 from d2s.ops.decompositions import svd
 from d2s.ops.exponential import sqrt, square
 from d2s.ops.gathering import index_select, take_along_axis
@@ -33,15 +33,16 @@ from d2s.ops.sorting import argsort, sort
 
 
 def _infer_norm(x: TensorSpec, *, axis: tuple[int, ...] | None, keepdim: bool) -> TensorSpec:
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fc":
         raise DTypeError(f"norm is defined for floating point tensors, got {x.dtype.name}")
-    return TensorSpec(reduced_shape(x.shape, axis_indices(axis, x), keepdim), x.dtype)
+    return TensorSpec(reduced_shape(x.shape, axis_indices(axis, x), keepdim), real_dtype(x.dtype))
 
 
-@define_op("euclidean_norm", kinds="f", infer=_infer_norm, saves=("x", "out"))
+@define_op("euclidean_norm", kinds="fc", infer=_infer_norm, saves=("x", "out"))
 def euclidean_norm_op(x: Array, *, axis: tuple[int, ...] | None, keepdim: bool) -> Any:
     """Root of the sum of squares."""
-    return np.sqrt(add_reduce(np.square(x), axis=axis, keepdims=keepdim))
+    squares = np.square(x.real) + np.square(x.imag) if x.dtype.kind == "c" else np.square(x)
+    return np.sqrt(add_reduce(squares, axis=axis, keepdims=keepdim))
 
 
 def _norm_gradient(g: Tensor, out: Tensor, x: Tensor, axis: Any, keepdim: bool) -> Tensor:
@@ -149,7 +150,7 @@ def norm(
     if p == -math.inf:
         return min(abs(x), axis, keepdim)
     if p == 0:
-        return sum(cast(not_equal(x, 0), x.dtype), axis, keepdim=keepdim)
+        return sum(cast(not_equal(x, 0), real_dtype(x.dtype)), axis, keepdim=keepdim)
     if p == 1:
         return sum(abs(x), axis, keepdim=keepdim)
     if not isinstance(p, int | float):

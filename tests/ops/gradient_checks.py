@@ -43,7 +43,7 @@ def check_gradients(op: Op, args: Sequence[Any], attrs: dict[str, Any], seed: in
         given = [d2s.to_tensor(arg) for arg in args]
         for index, value in zip(positions, values, strict=True):
             given[index] = value
-        outputs = op(*given, **attrs)
+        outputs = defined_parts(op, op(*given, **attrs))
         total = d2s.zeros([], "float64")
         for place, output in enumerate(outputs if isinstance(outputs, tuple) else (outputs,)):
             parts = [output.real(), output.imag()] if output.dtype.kind == "c" else [output]
@@ -82,6 +82,18 @@ def random_like(rng: np.random.Generator, point: Any) -> Any:
 def symmetric_if_needed(op: Op, direction: Any) -> Any:
     """Directions that keep a matrix Hermitian, for an op that is defined on such matrices only."""
     return direction + np.conj(np.swapaxes(direction, -1, -2)) if op.name in ("cholesky", "eigh") else direction
+
+
+def defined_parts(op: Op, outputs: Any) -> Any:
+    """Of complex vectors of an eigenvalue or a singular value, which may turn, what does not depend on their turn."""
+    if op.name == "eigh" and outputs[1].dtype.kind == "c":
+        values, vectors = outputs
+        return values, vectors * vectors[..., :1, :].conj()
+    if op.name == "svd" and outputs[0].dtype.kind == "c":
+        u, s, vh = outputs
+        turn = u[..., :1, :]
+        return u * turn.conj(), s, vh * turn.transpose([*range(turn.ndim - 2), turn.ndim - 1, turn.ndim - 2])
+    return outputs
 
 
 def gradients_of(function: Callable[..., Any]) -> Callable[..., list[Any]]:

@@ -54,6 +54,8 @@ def as_complex_case(op: Op, case: Case) -> Case | None:
         arg + 1j * rng.uniform(-0.4, 0.4, arg.shape) if isinstance(arg, np.ndarray) and arg.dtype.kind == "f" else arg
         for arg in map(np.asarray, case.args)
     ]
+    if op.name in ("cholesky", "eigh"):
+        args = [(arg + np.conj(np.swapaxes(arg, -1, -2))) / 2 for arg in args]
     attrs = {name: np.dtype("complex128") if value == F64 else value for name, value in case.attrs.items()
              } if "dtype" in case.attrs else case.attrs
     try:
