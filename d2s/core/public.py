@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Mapping
+from traceback import walk_tb
+from types import CodeType
 from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from d2s.caller import HANDS, PUBLIC, Found
 from d2s.core.interpreter import TensorBase
-from d2s.errors import DTypeError
+from d2s.errors import D2SError, DTypeError, is_user_code
+
+_NUMPY = os.path.dirname(np.__file__) + os.sep
+# Marks errors of public functions inside of others: those name their own arguments.
+_INNER = "_of_public_function"
+# What Python and NumPy raise if something is not of the kind that they need.
+_OF_WRONG_KINDS = (TypeError, AttributeError, IndexError, ValueError)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -33,10 +44,13 @@ def public(**also: str | tuple[str, ...]) -> Callable[[_Function], _Function]:
         def entry(*args: Any, **kwargs: Any) -> Any:
             try:
                 return function(*args, **kwargs)
-            except TypeError as error:
+            except _OF_WRONG_KINDS as error:
                 trace = error.__traceback__
-                if trace is None or trace.tb_next is not None:
-                    raise
+                if trace is None or trace.tb_next is not None or not isinstance(error, TypeError):
+                    wrong = _no_tensor_in(function, args, kwargs, error)
+                    if wrong is None:
+                        raise
+                    raise wrong from None
                 # The function has not begun: the call does not fit it.
                 refused = str(error)
             return _called_otherwise(function, others, args, kwargs, refused)
@@ -45,6 +59,59 @@ def public(**also: str | tuple[str, ...]) -> Callable[[_Function], _Function]:
         return cast("_Function", entry)
 
     return mark
+
+
+def _no_tensor_in(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
+) -> DTypeError | None:
+    """In place of an error of Python, or NumPy, inside of `function`: which argument is not of the kind that it takes.
+
+    None if code of the user has raised it, or d2s has with better words.
+    """
+    name = function.__name__
+    if isinstance(error, D2SError) and _INNER not in error.__dict__:
+        return None
+    if any(map(_is_foreign, (frame.f_code for frame, _ in walk_tb(error.__traceback__)))):
+        return None
+    signature = inspect.signature(function)
+    made = None
+    for argument, value in signature.bind(*args, **kwargs).arguments.items():
+        parameter = signature.parameters[argument]
+        takes, words = _KINDS.get(parameter.annotation, (None, ""))
+        values = value if parameter.kind is parameter.VAR_POSITIONAL else (value,)
+        if takes is not None and not all(map(takes, values)):
+            made = DTypeError(f"{name}: {argument} is {_kind_of(value)}, expected {words}")
+            break
+    else:
+        if isinstance(error, TypeError | AttributeError) and not isinstance(error, D2SError):
+            made = DTypeError(f"{name}: an argument is not of the kind that it takes: {error}")
+    if made is not None:
+        made.__dict__[_INNER] = name
+    return made
+
+
+def _is_foreign(code: CodeType) -> bool:
+    return is_user_code(code) and not code.co_filename.startswith(_NUMPY)
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "ndim")
+
+
+# What values have to be, by the annotations of parameters, and how it is called.
+_KINDS: dict[Any, tuple[Callable[[Any], bool], str]] = {
+    "Tensor": (_is_tensor, "a Tensor"),
+    "Sequence[Tensor]": (lambda value: isinstance(value, list | tuple) and all(map(_is_tensor, value)),
+                         "a list of Tensors"),
+    "str": (lambda value: isinstance(value, str), "a str"),
+}
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        parts = dict.fromkeys(type(part).__name__ for part in value)
+        return f"a {type(value).__name__} of {', '.join(parts) or 'nothing'}"
+    return "None" if value is None else f"of type {type(value).__name__}"
 
 
 def public_classes(names: Mapping[str, Any], owner: str) -> None:

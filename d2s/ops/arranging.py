@@ -224,6 +224,7 @@ def block_diag(inputs: Sequence[Any], name: str | None = None) -> Tensor:
 @public()
 def ravel(input: Tensor) -> Tensor:
     """All elements in one axis."""
+    need_tensors(input)
     return reshape(input, [-1])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.public import public
@@ -146,6 +147,7 @@ def cumsum(x: Tensor, axis: int | None = None, dtype: Any = None, name: str | No
     -------
     Tensor, of the shape of `x` (flat if `axis` is left out)
     """
+    need_tensors(x)
     if dtype is not None:
         return cast(cumsum(cast(x, dtype), axis), dtype)
     if axis is None:
@@ -161,6 +163,7 @@ def cumprod(x: Tensor, dim: int | None = None, dtype: Any = None, name: str | No
 
     The gradient takes time and memory in the square of the size of the axis.
     """
+    need_tensors(x)
     if dtype is not None:
         return cast(cumprod(cast(x, dtype), dim), dtype)
     if dim is None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from d2s.core.interpreter import bind
+from d2s.core.arrays import no_tensor
+from d2s.core.interpreter import TensorBase, bind
 from d2s.core.public import acts_for, public, sizes_one_by_one
 from d2s.core.spec import as_dtype
 from d2s.device import check_device
@@ -58,8 +59,11 @@ def in_place(function: Callable[..., Any], of_a_copy: bool = False) -> Callable[
     last op only.
     """
 
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return self._assign_version(function(creation.assign(self) if of_a_copy else self, *args, **kwargs))
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self, TensorBase):
+            tensor: Any = self
+            return tensor._assign_version(function(creation.assign(self) if of_a_copy else self, *args, **kwargs))
+        raise no_tensor(self)
 
     method.__name__ = method.__qualname__ = in_place_name(function)
     method.__doc__ = f"`{function.__name__}` in place: the tensor becomes the result, and is returned."

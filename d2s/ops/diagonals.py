@@ -138,4 +138,5 @@ def diag(x: Tensor, offset: int = 0, padding_value: Any = 0, name: str | None = 
 @public()
 def diagflat(x: Tensor, offset: int = 0, name: str | None = None) -> Tensor:
     """A matrix with all elements of `x` on a diagonal."""
+    need_tensors(x)
     return diag(reshape(x, [-1]), offset)

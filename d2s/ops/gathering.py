@@ -234,6 +234,7 @@ def put_along_axis(
 @public(x="input", axis="dim")
 def index_select(x: Tensor, index: Tensor, axis: int = 0, name: str | None = None) -> Tensor:
     """The slices of `x` along `axis` that a vector of ints points at."""
+    need_tensors(x, index)
     return bind(take_op, x, index, axis=axis_index(axis, x))
 
 

@@ -149,6 +149,7 @@ def vector_norm(
     x: Tensor, p: float = 2.0, axis: Axis = None, keepdim: bool = False, name: str | None = None, *, dtype: Any = None
 ) -> Tensor:
     """Norm of the elements along axes, by default of all; see `norm`.  With `dtype`, of `x` cast to it."""
+    need_tensors(x)
     if dtype is not None:
         return vector_norm(cast(x, dtype), p, axis, keepdim)
     if isinstance(axis, list | tuple) and len(axis) > 1:

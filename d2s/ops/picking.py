@@ -131,6 +131,7 @@ def isin(x: Any, test_x: Any, assume_unique: bool = False, invert: bool = False,
 @public()
 def multiplex(inputs: Sequence[Tensor], index: Tensor, name: str | None = None) -> Tensor:
     """Row by row, that row of the tensor which `index`, of shape ``[rows, 1]``, names."""
+    need_tensors(index)
     rows = stack(inputs, 0)
     return getitem(rows, (reshape(index, [-1]), np.arange(inputs[0].shape[0])))
 
@@ -176,6 +177,7 @@ def unique_consecutive(
     return_inverse, return_counts : bool
         Also give the run that each element is in, and the lengths of the runs, as `dtype`.
     """
+    need_tensors(x)
     found, inverse, counts = bind(unique_consecutive_op, x, axis=axis)
     result = [found]
     if return_inverse:
@@ -218,6 +220,7 @@ def histogram(
 
     Equal `min` and `max` stand for the smallest and the largest element.
     """
+    need_tensors(input)
     if not isinstance(bins, int) or bins < 1:
         raise ShapeError(f"histogram needs at least one bin, got {bins}")
     return bind(

@@ -182,6 +182,7 @@ def dot(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
 @public(x="input", y="vec2")
 def outer(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """Product of each element of `x` with each of `y`: shape (elements of x, elements of y)."""
+    need_tensors(x, y)
     return reshape(x, [-1, 1]) * reshape(y, [1, -1])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import as_number
+from d2s.core.arrays import as_number, need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.op import define_op
 from d2s.core.public import public, sizes_one_by_one
@@ -253,6 +253,7 @@ def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Ten
 @public()
 def multinomial(x: Tensor, num_samples: Any = 1, replacement: bool = False, name: str | None = None) -> Tensor:
     """`num_samples` classes drawn by the weights `x`, of shape (n,) or (rows, n); not twice without `replacement`."""
+    need_tensors(x)
     return bind(multinomial_op, x, num_samples=size_argument(num_samples), replacement=bool(replacement))
 
 

@@ -81,6 +81,7 @@ pad_op.vjp(
 @public()
 def flip(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """The elements along each of the axes in reverse order; with no axes, ``[]``, as they are."""
+    need_tensors(x)
     # Reductions take [] for all axes.
     axes = () if isinstance(axis, list | tuple) and not axis else axis_indices(axis, x)
     return bind(flip_op, x, axis=tuple(range(x.ndim)) if axes is None else axes)
@@ -137,6 +138,7 @@ def repeat_interleave(
 
     The size of the result follows from the repeats; `output_size` is accepted for programs that pass it.
     """
+    need_tensors(x)
     if axis is None:
         x, axis = reshape(x, [-1]), 0
     place = axis_index(axis, x)

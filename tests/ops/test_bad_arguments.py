@@ -7,6 +7,7 @@ Both modes raise the same error, in the same words, with the user's line.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import operator
 import re
@@ -152,6 +153,72 @@ def test_an_argument_that_is_not_there(name: str, convert: Any) -> None:
     assert error.location is not None
     assert (error.location.file, error.location.line) == (__file__, program.__code__.co_firstlineno + 1)
     assert all(known in (error.advice or "") for known in parameters)
+
+
+def calls_with(function: Callable[..., Any], wrong: Any) -> Iterator[list[Any]]:
+    """Arguments for `function`, in each of them something else in place of one tensor."""
+    parameters = list(inspect.signature(inspect.unwrap(function)).parameters.values())
+    x = d2s.ones([2, 2])
+    rights = {"Tensor": x, "Sequence[Tensor]": [x, x]}
+    for place, spoilt in enumerate(parameters):
+        if spoilt.annotation in rights:
+            before = [rights.get(one.annotation, 0) for one in parameters[:place]]
+            after = parameters[place + 1 :]
+            yield [*before, wrong, *(rights.get(one.annotation, 0) for one in after if one.default is one.empty)]
+
+
+@contextlib.contextmanager
+def told() -> Iterator[list[Any]]:
+    """Which line an error of d2s names."""
+    found: list[Any] = []
+    try:
+        yield found
+    except D2SError as error:
+        found.append(error.location and (error.location.file, error.location.line))
+        raise
+
+
+@pytest.mark.parametrize("name", public_functions())
+@pytest.mark.parametrize("convert", [lambda function: function, d2s.jit.to_static], ids=["eager", "static"])
+def test_an_argument_of_another_kind(name: str, convert: Any) -> None:
+    function = public_functions()[name]
+    for wrong in (3, None, "text", ["text"]):
+        for args in calls_with(function, wrong):
+
+            def program(args: Any = args) -> Any:
+                return function(*args)
+
+            # Some of it is taken: numbers and lists by functions that make tensors of them.
+            with contextlib.suppress(D2SError), told() as place:
+                convert(program)()
+            assert place in ([], [(__file__, program.__code__.co_firstlineno + 1)])
+
+
+@pytest.mark.parametrize("convert", [lambda function: function, d2s.jit.to_static], ids=["eager", "static"])
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda x: d2s.outer(x, 5), "outer: y is of type int, expected a Tensor"),
+    (lambda x: d2s.concat(3), "concat: x is of type int, expected a list of Tensors"),
+    (lambda x: d2s.nn.functional.dropout(None), "dropout: x is None, expected a Tensor"),
+    (lambda x: d2s.nn.functional.instance_norm([1.0]), "instance_norm: x is a list of float, expected a Tensor"),
+    (lambda x: d2s.abs_(3), "abs_: an operand must be a tensor or an array, got int"),
+    (lambda x: d2s.fft.fft2(x, 5), "fft2: an argument is not of the kind that it takes"),
+], ids=["outer", "concat", "dropout", "instance_norm", "abs_", "fft2"])  # fmt: skip
+def test_what_is_of_another_kind_is_said(convert: Any, call: Any, words: str) -> None:
+    with pytest.raises(DTypeError, match=words) as caught:
+        convert(call)(d2s.ones([2, 2]))
+    assert caught.value.location is not None
+    assert caught.value.location.line == call.__code__.co_firstlineno
+
+
+def test_errors_of_code_of_the_user_are_left_alone() -> None:
+    class Odd:
+        @property
+        def shape(self) -> Any:
+            raise AttributeError("odd")
+
+    with pytest.raises((AttributeError, D2SError)) as caught:
+        d2s.reshape(Odd(), [1])
+    assert isinstance(caught.value, D2SError) or str(caught.value) == "odd"
 
 
 def test_other_names_of_arguments() -> None:
