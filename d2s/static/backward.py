@@ -21,7 +21,7 @@ from d2s.static.aliases import Alias, Aliases, Question
 from d2s.static.backward_regions import Gradient, Gradients, Loop, choose, cond, merge
 from d2s.static.backward_users import through_hooks, through_py_func, through_py_layer
 from d2s.static.builder import StaticInterpreter
-from d2s.static.keeping import records_of_choices, records_read, saved_values
+from d2s.static.keeping import not_computed_anew, records_of_choices, records_read, saved_values
 from d2s.static.program import Block, Operator, Program, Value, map_values
 from d2s.static.rule_reads import RuleReads
 from d2s.static.useful import useful_values
@@ -107,7 +107,9 @@ def append_backward(
     records = frozenset((*records_read(result), *records_of_choices(program), *reads.records_of_writes()))
     return BackwardPlan(
         result, reached, saved_values(
-            program, result, (*records, *builder.sized, *builder.leaves, *reads.versions_read())), records,
+            program, result, (
+                *records, *builder.sized, *builder.leaves, *reads.versions_read(),
+                *not_computed_anew(program))), records,
         reads.sharing_with_read(reads.tensors), frozenset(reads.sharing_with_read(builder.output_numbers)),
         tuple(sorted(conditional)), builder.certain, frozenset(builder.visited), reads.writes.are_certain,
         builder.knows_aliases)

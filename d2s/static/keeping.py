@@ -89,6 +89,15 @@ def records_of_choices(program: Program) -> Iterator[Value]:
             yield operator.record
 
 
+def not_computed_anew(program: Program) -> Iterator[Value]:
+    """What the tape of a run needs to compute a value anew, and cannot: numbers and sizes that ops are given."""
+    for operator in program.all_operators():
+        if operator.op is not None:
+            yield from (value for value in operator.reads() if not value.is_tensor and not value.is_constant)
+        elif operator.kind == "to_array":
+            yield from operator.outputs
+
+
 def records_of(program: Program) -> set[Value]:
     """All records of control flow."""
     return {operator.record for operator in program.all_operators() if operator.record is not None}

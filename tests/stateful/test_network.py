@@ -232,3 +232,18 @@ def test_planted_faults_are_noticed(monkeypatch, owner, name, fault):
         run_state_machine_as_test(
             EagerAndStaticTwin, settings=settings(max_examples=300, database=None, phases=[Phase.generate])
         )
+
+
+def test_a_number_that_only_the_tape_of_a_run_needs():
+    """Values that the run has not kept are computed anew: the numbers in them have to be there."""
+    state = EagerAndStaticTwin()
+    state.start()
+    state.call(rows=1, scale=-1.0)
+    state.set_closure(value=-1.0)
+    state.train(rows=1, times=1)
+    state.set_closure(value=2.0)
+    state.freeze(place=80, stops=True)
+    state.call(rows=2, scale=-1.0)
+    state.save_and_load()
+    state.backward(count=1, retain=False)
+    state.alike()
