@@ -142,23 +142,24 @@ class Lowering:
         tensor = tracer.materialise(value)
         for view, parent, how in views.leave(tracer, variable, self.is_last):
             pair = tracer.materialise(view), tracer.materialise(parent)
-            known = self._shared.get(pair)
-            if known is not None and tracer.in_scope(known):
-                tracer.recall(known)
-            elif how is None:
-                self._shared[pair] = self._call(share, OP_TABLE["detach"], *pair, (), {}, None)
+            if how is None:
+                self._join(pair, share, OP_TABLE["detach"], *pair, (), {}, None)
             else:
                 # Nothing is made for them, so that a replay has nothing to pass over when this is known.
                 rest, attrs = (StaticInterpreter.lower(tracer, part) for part in (how.rest, how.attrs))
-                self._shared[pair] = self._call(share, how.op, *pair, rest, attrs, how.index)
+                self._join(pair, share, how.op, *pair, rest, attrs, how.index)
         for other in views.unknown_relatives(tracer, variable, self.is_last):
             pair = tensor, tracer.materialise(other)
-            known = self._shared.get(pair)
-            if known is not None and tracer.in_scope(known):
-                tracer.recall(known)
-            else:
-                self._shared[pair] = self._call(_share_if_bound, *pair)
+            self._join(pair, _share_if_bound, *pair)
         return tensor
+
+    def _join(self, pair: tuple[Value, Value], function: Callable[..., Any], *template: Any) -> None:
+        """Let two Tensors share values, unless they do so here."""
+        known = self._shared.get(pair)
+        if known is not None and self.tracer.in_scope(known):
+            self.tracer.recall(known)
+        else:
+            self._shared[pair] = self._call(function, *template)
 
     def _array(self, array: np.ndarray[Any, Any]) -> Value:
         """An array that the traced code has made, handed over as it is now."""
