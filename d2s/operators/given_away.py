@@ -103,21 +103,24 @@ def _collect(tracer: Tracer, thing: Any, made: dict[int, Any]) -> None:
 
 def may_change_what_it_has(tracer: Tracer, called: ObjectVariable) -> bool:
     """True if a call of an object of the run may change what was given away."""
-    definition = tracer.definitions.get(called.value)
-    if definition is None or definition[0].kind != "python":
-        return True
-    function, args, _ = definition[0].attrs["call"]
-    kind = getattr(args[0], "kind", None) if function is getattr and args else None
+    owner, _ = _method_of(tracer, called)
+    kind = getattr(owner, "kind", None)
     return kind is None or not issubclass(kind, _HARMLESS_KINDS)
 
 
 def name_called(tracer: Tracer, called: ObjectVariable) -> str:
     """The name of the method that an object of the run is; empty for others."""
+    return _method_of(tracer, called)[1]
+
+
+def _method_of(tracer: Tracer, called: ObjectVariable) -> tuple[Any, str]:
+    """Of which object an object of the run is an attribute, and its name; None and "" if that is not known."""
     definition = tracer.definitions.get(called.value)
-    if definition is None or definition[0].kind != "python":
-        return ""
-    function, args, _ = definition[0].attrs["call"]
-    return args[1] if function is getattr and len(args) == 2 and isinstance(args[1], str) else ""
+    if definition is not None and definition[0].kind == "python":
+        function, args, _ = definition[0].attrs["call"]
+        if function is getattr and len(args) > 1 and isinstance(args[1], str):
+            return args[0], args[1]
+    return None, ""
 
 
 def _is_known(tracer: Tracer, thing: Any) -> bool:
