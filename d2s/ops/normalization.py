@@ -20,6 +20,7 @@ from d2s.ops.exponential import rsqrt, square
 from d2s.ops.half_precision import in_float32, wide
 from d2s.ops.promotion import floating
 from d2s.ops.reduction import mean
+from d2s.ops.row_groups import behind_rows, groups, has_groups
 from d2s.ops.shape import reshape
 from d2s.words import counted
 
@@ -33,14 +34,28 @@ def _infer_standardize(x: TensorSpec, *, axis: Axes, epsilon: float) -> TensorSp
     return x
 
 
-def _centred(
+def _parts(
     x: Array, axis: Axes, epsilon: float, out: Array | None, scratch: Array | None
 ) -> tuple[Array, Array]:
-    """`x` minus its mean, and one over its standard deviation."""
+    """`x` minus its mean over its standard deviation, and one over the latter."""
+    if not has_groups(axis, x, out):
+        return _parts_at_once(x, axis, epsilon, out, scratch)
+    result = np.empty_like(x) if out is None else out
+    scale = np.empty((*x.shape[: axis[0]], *[1] * len(axis)), x.dtype)
+    for rows, target, its_scale in groups(axis, x, result, scale):
+        its_scale[...] = _parts_at_once(rows, behind_rows(rows), epsilon, target, None)[1]
+    return result, scale
+
+
+def _parts_at_once(
+    x: Array, axis: Axes, epsilon: float, out: Array | None, scratch: Array | None
+) -> tuple[Array, Array]:
     count = x.dtype.type(math.prod(x.shape[one] for one in axis))
-    centred = np.subtract(x, add_reduce(x, axis=axis, keepdims=True) / count, out=out)
-    variance = add_reduce(np.multiply(centred, centred, out=scratch), axis=axis, keepdims=True) / count
-    return centred, 1 / np.sqrt(variance + x.dtype.type(epsilon))
+    result = np.subtract(x, add_reduce(x, axis=axis, keepdims=True) / count, out=out)
+    variance = add_reduce(np.multiply(result, result, out=scratch), axis=axis, keepdims=True) / count
+    scale = 1 / np.sqrt(variance + x.dtype.type(epsilon))
+    result *= scale
+    return result, scale
 
 
 @define_op("standardize", kinds="f", infer=_infer_standardize, saves=("x",), out="in place", scratch=1)
@@ -48,9 +63,7 @@ def standardize_op(
     x: Array, *, axis: Axes, epsilon: float, out: Array | None = None, scratch: tuple[Array | None] = (None,)
 ) -> Array:
     """Minus the mean, over the standard deviation: (x - mean) / sqrt(variance + epsilon), over the given axes."""
-    result, scale = _centred(x, axis, epsilon, out, *scratch)
-    result *= scale
-    return result
+    return _parts(x, axis, epsilon, out, *scratch)[0]
 
 
 @define_op(
@@ -63,10 +76,20 @@ def standardize_gradient_op(
     scratch: tuple[Array | None] = (None,),
 ) -> Array:
     """The gradient of standardize: what is left of g without its mean and its part along the result, scaled."""
+    if has_groups(axis, g, x, out):
+        found = np.empty_like(x) if out is None else out
+        for g_rows, rows, target in groups(axis, g, x, found):
+            _gradient(g_rows, rows, behind_rows(rows), epsilon, target, None)
+        return found
+    return _gradient(g, x, axis, epsilon, out, *scratch)
+
+
+def _gradient(
+    g: Array, x: Array, axis: Axes, epsilon: float, out: Array | None, scratch: Array | None
+) -> Array:
     count = x.dtype.type(math.prod(x.shape[one] for one in axis))
-    result, scale = _centred(x, axis, epsilon, out, *scratch)
-    result *= scale
-    along = add_reduce(np.multiply(g, result, out=scratch[0]), axis=axis, keepdims=True) / count
+    result, scale = _parts_at_once(x, axis, epsilon, out, scratch)
+    along = add_reduce(np.multiply(g, result, out=scratch), axis=axis, keepdims=True) / count
     result *= -along
     result += g
     result -= add_reduce(g, axis=axis, keepdims=True) / count
@@ -104,9 +127,7 @@ def standardize_parts_op(
     x: Array, *, axis: Axes, epsilon: float, out: Array | None = None, scratch: tuple[Array | None] = (None,)
 ) -> tuple[Array, Array]:
     """The result of standardize, and what x was divided by, inverted."""
-    result, scale = _centred(x, axis, epsilon, out, *scratch)
-    result *= scale
-    return result, scale
+    return _parts(x, axis, epsilon, out, *scratch)
 
 
 @define_op(
@@ -116,6 +137,15 @@ def standardize_rest_op(
     g: Array, result: Array, scale: Array, *, axis: Axes, epsilon: float, out: Array | None = None
 ) -> Array:
     """What standardize_gradient computes, from the parts."""
+    if has_groups(axis, g, result, out):
+        whole = np.empty_like(result) if out is None else out
+        for g_rows, rows, its_scale, target in groups(axis, g, result, scale, whole):
+            _rest(g_rows, rows, its_scale, behind_rows(rows), target)
+        return whole
+    return _rest(g, result, scale, axis, out)
+
+
+def _rest(g: Array, result: Array, scale: Array, axis: Axes, out: Array | None) -> Array:
     count = g.dtype.type(math.prod(g.shape[one] for one in axis))
     found = np.multiply(g, result, out=out)
     along = add_reduce(found, axis=axis, keepdims=True) / count
