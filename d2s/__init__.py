@@ -24,9 +24,18 @@ from d2s.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_e
 from d2s.constants import *  # noqa: F403
 from d2s.core.spec import default_dtype as get_default_dtype
 from d2s.core.spec import set_default_dtype
-from d2s.device import CPUPlace, get_device, is_compiled_with_cuda, set_device
+from d2s.device import (
+    CPUPlace,
+    CUDAPlace,
+    get_device,
+    is_compiled_with_cuda,
+    is_compiled_with_distribute,
+    is_compiled_with_rocm,
+    is_compiled_with_xpu,
+    set_device,
+)
 from d2s.dtypes import *  # noqa: F403
-from d2s.eager.creation import to_tensor
+from d2s.eager.creation import as_tensor, asarray, to_tensor
 from d2s.eager.dlpack import from_dlpack, to_dlpack
 from d2s.eager.printing import set_printoptions
 from d2s.eager.tensor import Tensor
@@ -98,6 +107,7 @@ __all__ = [
     "AnomalyError",
     "ArgumentError",
     "CPUPlace",
+    "CUDAPlace",
     "D2SError",
     "DTypeError",
     "ExecutionError",
@@ -120,6 +130,8 @@ __all__ = [
     "TracingError",
     "UnsupportedSyntaxError",
     "amp",
+    "as_tensor",
+    "asarray",
     "autograd",
     "create_parameter",
     "device",
@@ -135,6 +147,9 @@ __all__ = [
     "in_dynamic_mode",
     "io",
     "is_compiled_with_cuda",
+    "is_compiled_with_distribute",
+    "is_compiled_with_rocm",
+    "is_compiled_with_xpu",
     "is_grad_enabled",
     "jit",
     "linalg",

@@ -7,7 +7,17 @@ from typing import Any
 
 from d2s.errors import ArgumentError
 
-__all__ = ["CPUPlace", "check_device", "get_device", "is_compiled_with_cuda", "set_device"]
+__all__ = [
+    "CPUPlace",
+    "CUDAPlace",
+    "check_device",
+    "get_device",
+    "is_compiled_with_cuda",
+    "is_compiled_with_distribute",
+    "is_compiled_with_rocm",
+    "is_compiled_with_xpu",
+    "set_device",
+]
 
 
 @dataclass(frozen=True)
@@ -16,6 +26,19 @@ class CPUPlace:
 
     def __repr__(self) -> str:
         return "Place(cpu)"
+
+
+class CUDAPlace:
+    """A GPU: there is none.
+
+    Raises
+    ------
+    ValueError
+        Always.  The class is there for programs that ask ``isinstance(place, CUDAPlace)``.
+    """
+
+    def __init__(self, device_id: int = 0) -> None:
+        raise ArgumentError(f"d2s computes on the CPU only: there is no CUDAPlace({device_id})")
 
 
 def check_device(device: object) -> CPUPlace:
@@ -49,4 +72,19 @@ def get_device(input: Any = None) -> str:
 
 def is_compiled_with_cuda() -> bool:
     """False: there is no GPU support."""
+    return False
+
+
+def is_compiled_with_rocm() -> bool:
+    """False: there is no GPU support."""
+    return False
+
+
+def is_compiled_with_xpu() -> bool:
+    """False: there is no XPU support."""
+    return False
+
+
+def is_compiled_with_distribute() -> bool:
+    """False: d2s runs in one process."""
     return False

@@ -45,3 +45,13 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
     tensor = tensor_of(as_array(data, dtype))
     tensor.stop_gradient = stop_gradient
     return tensor
+
+
+def as_tensor(data: Any, dtype: Any = None) -> Any:
+    """As `to_tensor`: the data is copied, that of a Tensor too, and the result is a leaf without gradient."""
+    return to_tensor(data, dtype)
+
+
+def asarray(obj: Any, *, dtype: Any = None, copy: bool | None = None) -> Any:
+    """As `to_tensor`: the data is copied, whatever `copy` says."""
+    return to_tensor(obj, dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from d2s.errors import MemberError
 from d2s.nn.parameter import Parameter
 from d2s.nn.registry import LayerRegistry
 
@@ -60,6 +61,22 @@ class LayerTree(LayerRegistry):
     def sublayers(self, include_self: bool = False) -> list[Layer]:
         """All layers below this one, parents first, each once."""
         return [layer for _, layer in self.named_sublayers(include_self=include_self)]
+
+    def get_sublayer(self, target: str) -> Layer:
+        """The layer with this dotted name; this one itself for ``""``.
+
+        Raises
+        ------
+        AttributeError
+            If there is no such layer.
+        """
+        found: Any = self
+        for name in target.split(".") if target else []:
+            below = getattr(found, name, None)
+            if not hasattr(below, "_sub_layers"):
+                raise MemberError(f"{type(found).__name__} has no sublayer {name!r}")
+            found = below
+        return found  # type: ignore[no-any-return]
 
     def modules(self) -> Iterator[Layer]:
         """This layer and all below it, parents first, each once."""

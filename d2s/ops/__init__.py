@@ -185,6 +185,7 @@ from d2s.ops.pairs import (
     lcm,
     ldexp,
     logaddexp,
+    logcumsumexp,
     rad2deg,
     sgn,
     signbit,
@@ -266,7 +267,19 @@ from d2s.ops.shape import (
     transpose,
     unsqueeze,
 )
-from d2s.ops.sorting import argmax, argmin, argsort, bincount, bucketize, kthvalue, searchsorted, sort, topk, unique
+from d2s.ops.sorting import (
+    argmax,
+    argmin,
+    argsort,
+    bincount,
+    bucketize,
+    kthvalue,
+    mode,
+    searchsorted,
+    sort,
+    topk,
+    unique,
+)
 from d2s.ops.special import (
     digamma,
     erfinv,
@@ -472,6 +485,7 @@ __all__ = [
     "log_sigmoid",
     "log_softmax",
     "logaddexp",
+    "logcumsumexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -498,6 +512,7 @@ __all__ = [
     "mish",
     "mm",
     "mod",
+    "mode",
     "moveaxis",
     "mse_loss",
     "msort",

@@ -212,7 +212,8 @@ class DerivedMethods:
     floor_mod, negative = arithmetic.mod, arithmetic.negative
     eq, ne, lt, le, gt, ge = equal, not_equal, less_than, less_equal, greater_than, greater_equal
     less, greater, bitwise_invert = less_than, greater_than, logical.bitwise_not
-    fmax, fmin, hypot, logaddexp = pairs.fmax, pairs.fmin, pairs.hypot, pairs.logaddexp
+    fmax, fmin, hypot = pairs.fmax, pairs.fmin, pairs.hypot
+    logaddexp, logcumsumexp, mode = pairs.logaddexp, pairs.logcumsumexp, sorting.mode
     heaviside, copysign, signbit, sgn = pairs.heaviside, pairs.copysign, pairs.signbit, pairs.sgn
     gcd, lcm, ldexp, stanh = pairs.gcd, pairs.lcm, pairs.ldexp, pairs.stanh
     deg2rad, rad2deg, isreal = pairs.deg2rad, pairs.rad2deg, pairs.isreal

@@ -7,23 +7,35 @@ from typing import Any
 
 import numpy as np
 
+from d2s.core.arrays import need_tensors
 from d2s.core.interpreter import bind
 from d2s.core.public import public
 from d2s.errors import DTypeError
-from d2s.ops.activation import tanh
+from d2s.ops.activation import sigmoid, tanh
 from d2s.ops.annotations import Tensor
 from d2s.ops.arithmetic import add, maximum, minimum, multiply, subtract
-from d2s.ops.comparison import equal, greater_equal, isnan, less_than
+from d2s.ops.axes import axis_index
+from d2s.ops.casting import cast
+from d2s.ops.comparison import equal, greater_equal, isinf, isnan, less_than
 from d2s.ops.elementwise import ufunc_op
-from d2s.ops.exponential import exp, log1p, sqrt, square
-from d2s.ops.logical import logical_or
+from d2s.ops.exponential import sqrt, square
+from d2s.ops.joining import concat
+from d2s.ops.logical import logical_and, logical_or
 from d2s.ops.promotion import equal_operands, float_operands, floating, operands, tensor_or_number
 from d2s.ops.rounding import abs, sign
 from d2s.ops.selection import where
+from d2s.ops.shape import reshape
 
 gcd_op = ufunc_op(np.gcd)
 lcm_op = ufunc_op(np.lcm)
 signbit_op = ufunc_op(np.signbit)
+logaddexp_op = ufunc_op(np.logaddexp, saves=("x", "y"))
+logaddexp_op.vjp(lambda g, out, x, y: g * _part(x, y), lambda g, out, x, y: g * _part(y, x))
+
+
+def _part(x: Tensor, y: Tensor) -> Tensor:
+    """Which part of ``exp(x) + exp(y)`` the first is: of equal infinities half."""
+    return sigmoid(where(logical_and(equal(x, y), isinf(x)), 0.0, subtract(x, y)))
 
 
 @public()
@@ -50,11 +62,25 @@ def hypot(x: Any, y: Any, name: str | None = None) -> Tensor:
 @public()
 def logaddexp(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Logarithm of ``exp(x) + exp(y)``, without overflow."""
-    x, y = float_operands(x, y)
-    larger = maximum(x, y)
-    # Equal infinities would give inf - inf.
-    apart = where(equal(x, y), 0.0, multiply(abs(subtract(x, y)), -1))
-    return add(larger, log1p(exp(apart)))
+    return bind(logaddexp_op, *float_operands(x, y))
+
+
+@public()
+def logcumsumexp(x: Tensor, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Logarithm of the sums of the exponentials up to each element along `axis`, without overflow; see `cumsum`."""
+    need_tensors(x)
+    if dtype is not None:
+        return logcumsumexp(cast(x, dtype), axis)
+    found = floating(x if axis is not None and x.ndim else reshape(x, [-1]))
+    place = axis_index(0 if axis is None else axis, x)
+    before = (slice(None),) * place
+    # Sums of 1, 2, 4, ... elements, two of which make one of the next.
+    count = 1
+    while count < found.shape[place]:
+        sums = logaddexp(found[(*before, slice(count, None))], found[(*before, slice(None, -count))])
+        found = concat([found[(*before, slice(None, count))], sums], place)
+        count *= 2
+    return found
 
 
 @public()

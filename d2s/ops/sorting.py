@@ -78,6 +78,20 @@ def argmin_op(x: Array, *, axis: int | None, keepdim: bool, dtype: DType) -> Any
     return np.asarray(np.argmin(x, axis, keepdims=keepdim)).astype(dtype)
 
 
+@define_op("mode_index", kinds="fiub", infer=_infer_arg_extremum)
+def mode_index_op(x: Array, *, axis: int | None, keepdim: bool, dtype: DType) -> Any:
+    """Last place of the element that there is most often; of several the smallest."""
+    order = np.moveaxis(np.argsort(x, axis, kind="stable"), axis, -1)  # type: ignore[arg-type]
+    ranked = np.take_along_axis(np.moveaxis(x, axis, -1), order, -1)  # type: ignore[arg-type]
+    places = np.arange(ranked.shape[-1])
+    begins = np.ones(ranked.shape, bool)
+    begins[..., 1:] = ranked[..., 1:] != ranked[..., :-1]
+    # How many equal elements stand before each one: most before the last of the longest run.
+    before = places - np.maximum.accumulate(np.where(begins, places, 0), -1)
+    found = np.take_along_axis(order, np.argmax(before, -1, keepdims=True), -1).astype(dtype)
+    return np.moveaxis(found, -1, axis) if keepdim else found[..., 0]  # type: ignore[arg-type]
+
+
 def _infer_unique(x: TensorSpec, *, axis: int | None) -> tuple[TensorSpec, ...]:
     count = Dim()
     if axis is None:
@@ -295,3 +309,22 @@ def kthvalue(
     values, indices = topk(x, k, place, largest=False)
     last = (slice(None),) * place + (slice(k - 1, k) if keepdim else k - 1,)
     return values[last], indices[last]
+
+
+@public()
+def mode(x: Tensor, axis: int = -1, keepdim: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The element that there is most often along an axis, of several the smallest, and the last place where it is.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements.
+    """
+    need_tensors(x)
+    if not x.ndim:
+        values, indices = mode(reshape(x, [1]))
+        return values, indices
+    place = axis_index(axis, x)
+    indices = bind(mode_index_op, x, axis=place, keepdim=True, dtype=_INT64)
+    values = take_along_axis(x, indices, place)
+    return (values, indices) if keepdim else (squeeze(values, place), squeeze(indices, place))

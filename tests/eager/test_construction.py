@@ -190,3 +190,18 @@ def test_bad_arguments(
     with pytest.raises(kind, match=words) as caught:
         staged(program)(argument())
     assert f"test_construction.py:{program.__code__.co_firstlineno + 1}" in str(caught.value)
+
+
+@pytest.mark.parametrize("convert", [lambda f: f, d2s.to_static])
+def test_as_tensor_and_asarray_copy(convert: Any) -> None:
+    array = np.arange(3.0)
+    given = d2s.to_tensor(array, stop_gradient=False)
+    for made in convert(lambda x: (d2s.as_tensor(x), d2s.asarray(x, copy=False)))(given):
+        assert made is not given
+        assert made.stop_gradient
+        made.zero_()
+    for made in (d2s.as_tensor(array), d2s.asarray(array, copy=False)):
+        assert made.dtype == "float64"
+        made.zero_()
+    assert given.tolist() == array.tolist() == [0.0, 1.0, 2.0]
+    assert d2s.as_tensor([1], "float16").dtype == d2s.asarray([1], dtype="float16").dtype == "float16"

@@ -355,3 +355,12 @@ def test_using_a_layer_does_not_change_the_version() -> None:
     repr(net)
     copy.deepcopy(net)
     assert STRUCTURE.version == before
+
+
+def test_a_sublayer_by_its_dotted_name() -> None:
+    net = nn.Sequential(nn.Linear(2, 3), nn.Sequential(nn.ReLU(), nn.Linear(3, 1)))
+    assert net.get_sublayer("") is net
+    assert net.get_sublayer("1.1") is net[1][1]
+    for name, at in (("1.2", "Sequential has no sublayer '2'"), ("0.weight", "Linear has no sublayer 'weight'")):
+        with pytest.raises(AttributeError, match=at):
+            net.get_sublayer(name)

@@ -153,7 +153,7 @@ def _full_like(draw: Draw) -> Case:
 
 
 @case_of("add", "subtract", "multiply", "logical_and", "logical_or", "logical_xor", "equal", "not_equal", "less_than",
-         "less_equal", "greater_than", "greater_equal")
+         "less_equal", "greater_than", "greater_equal", "logaddexp")
 def _binary(draw: Draw) -> Case:
     first, second = broadcastable(draw)
     return Case([reals(draw, first), reals(draw, second)])
@@ -529,6 +529,13 @@ def _top_indices(draw: Draw) -> Case:
     axis = draw(st.integers(0, len(shape) - 1))
     attrs = {"k": draw(st.integers(1, shape[axis])), "axis": axis, "largest": draw(st.booleans())}
     return Case([spaced(draw, shape)], attrs)
+
+
+@case_of("mode_index")
+def _mode_index(draw: Draw) -> Case:
+    shape = draw(shapes(min_dims=1, min_side=1))
+    attrs = {"axis": draw(st.integers(0, len(shape) - 1)), "keepdim": draw(st.booleans()), "dtype": INT64}
+    return Case([integers_below(draw, 3, shape).astype(float)], attrs)
 
 
 @case_of("argmax", "argmin")

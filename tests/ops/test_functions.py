@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import d2s
 from d2s import ops
+from d2s.testing import check_grads
 from tests.ops.strategies import axes_of, reals, shapes
 
 
@@ -383,3 +384,58 @@ def test_fill_constant_and_disable_static_take_a_place() -> None:
             call()
     with pytest.raises(d2s.NotSupportedError, match="out="):
         d2s.tensor.fill_constant([1], "int64", 0, out=d2s.ones([1]))
+
+
+@pytest.mark.parametrize("convert", [lambda f: f, d2s.to_static])
+def test_mode_is_the_smallest_of_the_most_frequent_at_its_last_place(convert: Any) -> None:
+    # By PaddlePaddle 3.3.1.
+    x = d2s.to_tensor([[1.0, 2, 2, 3, 3], [5, 5, 4, 4, 4], [3, 2, 1, 3, 2]], stop_gradient=False)
+    values, indices = convert(lambda x: d2s.mode(x))(x)
+    assert (values.tolist(), indices.tolist(), indices.dtype) == ([2.0, 4.0, 2.0], [2, 4, 4], "int64")
+    values.sum().backward()
+    assert x.grad.tolist() == [[0.0, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0, 0, 1]]
+    along = convert(lambda x: x.mode(0, keepdim=True))(x)
+    assert [part.tolist() for part in along] == [[[1.0, 2.0, 1.0, 3.0, 2.0]], [[0, 2, 2, 2, 2]]]
+    assert [part.item() for part in convert(lambda x: d2s.mode(x))(d2s.to_tensor(3.0))] == [3.0, 0]
+
+
+def test_mode_where_there_is_none() -> None:
+    with pytest.raises(d2s.ShapeError, match=r"no elements: shape \[2, 0\]"):
+        d2s.mode(d2s.zeros([2, 0]))
+    values, indices = d2s.mode(d2s.to_tensor([math.nan, 2.0, math.nan]))
+    assert (values.item(), indices.item()) == (2.0, 1)
+
+
+@pytest.mark.parametrize("convert", [lambda f: f, d2s.to_static])
+def test_logcumsumexp(convert: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(3, 7, 2)) * 100
+
+    def f(*args: Any) -> Any:
+        return convert(lambda x, axis, dtype=None: d2s.logcumsumexp(x, axis, dtype))(*args)
+
+    for axis in (0, 1, -1):
+        same(f(d2s.to_tensor(x), axis), np.logaddexp.accumulate(x, axis))
+    same(f(d2s.to_tensor(x), None), np.logaddexp.accumulate(x.reshape(-1)))
+    same(f(d2s.to_tensor(3.0), None), np.full(1, 3.0, "float32"))
+    same(f(d2s.zeros([0, 2]), 0), np.zeros((0, 2), "float32"))
+    same(f(d2s.to_tensor([1, 1]), 0), np.asarray([1, 1 + math.log(2)], "float32"))
+    assert f(d2s.to_tensor([1, 1]), 0, "float64").dtype == "float64"
+    same(f(d2s.to_tensor([-math.inf, -math.inf, 0.0, math.inf]), 0),
+         np.asarray([-math.inf, -math.inf, 0, math.inf], "float32"))
+
+
+def test_gradients_of_logaddexp_where_both_are_equal() -> None:
+    x = d2s.zeros([2], "float64")
+    x.stop_gradient = False
+    (first,) = d2s.grad(d2s.logaddexp(x[0], x[1]), [x], create_graph=True)
+    assert first.tolist() == [0.5, 0.5]
+    assert [d2s.grad(part, [x], retain_graph=True)[0].tolist() for part in first] == [[0.25, -0.25], [-0.25, 0.25]]
+    x = d2s.full([1], -math.inf)
+    x.stop_gradient = False
+    d2s.logaddexp(x, x).backward()
+    assert x.grad.tolist() == [1.0]
+
+
+def test_logcumsumexp_can_be_differentiated_twice() -> None:
+    values = np.random.default_rng(1).normal(size=(5, 2))
+    check_grads(lambda x: d2s.logcumsumexp(x, 0), d2s.to_tensor(values), order=2)

@@ -48,6 +48,12 @@ def _norm(d: Draw) -> Call:
     )
 
 
+@call("logcumsumexp")
+def _logcumsumexp(d: Draw) -> Call:
+    shape = d.shape(1)
+    return Call([d.array(shape, -50, 50)], {"axis": d.one(None, d.axis(len(shape)))})
+
+
 @call("cumsum")
 def _cumsum(d: Draw) -> Call:
     shape = d.shape(1)
@@ -106,6 +112,13 @@ def _kthvalue(d: Draw) -> Call:
     shape = d.shape(1, smallest=1)
     axis = d.axis(len(shape))
     return Call([d.distinct(shape), d.int(1, shape[axis])], {"axis": axis, "keepdim": d.one(True, False)})
+
+
+@call("mode")
+def _mode(d: Draw) -> Call:
+    shape = d.shape(1, smallest=1)
+    x = d.array(shape, 0, 2, "int64").data.astype(d.one("float32", "float64", "int64"))
+    return Call([Array(x)], {"axis": d.axis(len(shape)), "keepdim": d.one(True, False)})
 
 
 @call("unique")
