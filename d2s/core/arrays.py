@@ -14,6 +14,8 @@ from d2s.errors import AnomalyError, DTypeError, IndexOutOfRangeError, NumberErr
 
 # What may stand in the place of a tensor.
 OPERANDS = (np.ndarray, np.generic, bool, int, float, complex)
+# The largest number of float16: larger ones may be infinite in a floating point dtype.
+LARGEST_HALF = 65504
 
 
 def no_operand(value: Any, what: str = "an operand") -> DTypeError:
@@ -73,7 +75,7 @@ def as_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
                 wanted = np.promote_types(default_dtype(), "complex64")
     if array.dtype.kind not in "biufc":
         raise DTypeError(f"to_tensor cannot make a tensor of {type(data).__name__} ({array.dtype.name})")
-    return array if wanted is None else array.astype(wanted, copy=False)
+    return array if wanted is None else _cast(array, wanted)
 
 
 def fitting(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
@@ -87,7 +89,13 @@ def fitting(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
     if dtype.kind in "iu" and array.dtype.kind in "iuf" and array.dtype != dtype and array.size:
         for number in (array.min(), array.max()):
             as_number(number.item(), dtype)
-    return array.astype(dtype, copy=False)
+    return _cast(array, dtype)
+
+
+def _cast(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
+    """As ``array.astype(dtype)``, without a warning where a number becomes infinite, or is no number of the dtype."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return array.astype(dtype, copy=False)
 
 
 def is_in_order(array: np.ndarray[Any, Any] | None) -> bool:
@@ -140,7 +148,7 @@ def _has_nan(array: Any) -> bool:
 
 
 def as_number(value: Any, dtype: DType) -> Any:
-    """A Python number as a NumPy scalar of `dtype`.
+    """A Python number as a NumPy scalar of `dtype`; infinite where it is too large for floating point numbers.
 
     Raises
     ------
@@ -148,6 +156,10 @@ def as_number(value: Any, dtype: DType) -> Any:
         If the dtype cannot hold it.
     """
     try:
-        return dtype.type(value)
+        # Most numbers are like this, and a context takes time.
+        if (type(value) is float or type(value) is int) and -LARGEST_HALF <= value <= LARGEST_HALF:
+            return dtype.type(value)
+        with np.errstate(over="ignore"):
+            return dtype.type(value)
     except (OverflowError, ValueError):
         raise NumberError(f"{value} is out of range for {dtype.name}") from None

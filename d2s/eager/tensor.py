@@ -10,6 +10,7 @@ import numpy as np
 from d2s.core.arrays import as_array, fitting
 from d2s.core.hooks import RemovableHandle
 from d2s.core.interpreter import TensorBase, state
+from d2s.core.public import public
 from d2s.core.spec import is_floating
 from d2s.core.watched_class import WatchedClass
 from d2s.eager import views
@@ -286,6 +287,7 @@ class Tensor(TensorValues, TensorMethods, TensorBase, metaclass=WatchedClass):
             views.write(self, new)
         return self
 
+    @public()
     def set_value(self, value: Any) -> None:
         """Replace the values; the shape must be the same, other dtypes are cast.  Hooks and `.grad` stay."""
         if isinstance(value, TensorBase) and not isinstance(value, Tensor):

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from d2s.core.interpreter import TensorBase, set_grad_mode, state
+from d2s.core.interpreter import set_grad_mode, state
 from d2s.core.op import Op
 from d2s.core.spec import DType, TensorSpec
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
@@ -242,9 +242,9 @@ class Tracer(TensorsOfObjects):
             self.python_call(show_retained, (old, variable), effect=True)
 
     def set_value(self, variable: Variable, value: Any) -> None:
-        new = value if isinstance(value, TensorBase) else self._constant_tensor(value, None)
-        if new.dtype != variable.dtype:  # type: ignore[attr-defined]
-            new = new.astype(variable.dtype)  # type: ignore[attr-defined]
+        new = self.tensor_to_write(value, variable)
+        if new.dtype != variable.dtype:
+            new = new.astype(variable.dtype)
         new = self.fitting(new, variable)
         views.write(self, variable, self.symbol(new).detach(), data_only=True)
 

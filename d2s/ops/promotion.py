@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import as_number, no_operand
+from d2s.core.arrays import LARGEST_HALF, as_number, no_operand
 from d2s.core.interpreter import TensorBase, bind
 from d2s.core.spec import DType, default_dtype
 from d2s.errors import DTypeError
@@ -35,8 +35,6 @@ from d2s.ops.casting import assign_op, cast_op
 
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype("int64")
-# Integers below it fit into every floating point dtype, if only as inf.
-_LARGEST = 1 << 63
 
 
 @cache
@@ -96,11 +94,11 @@ def operands(x: Any, y: Any) -> tuple[Any, Any]:
         if isinstance(y, TensorBase):
             if x.dtype is y.dtype:  # type: ignore[attr-defined]
                 return x, y
-        elif type(y) is float or (type(y) is int and -_LARGEST < y < _LARGEST):
+        elif (type(y) is float or type(y) is int) and -LARGEST_HALF <= y <= LARGEST_HALF:
             dtype = x.dtype  # type: ignore[attr-defined]
             if dtype.kind == "f":
                 return x, dtype.type(y)
-    elif (type(x) is float or (type(x) is int and -_LARGEST < x < _LARGEST)) and isinstance(y, TensorBase):
+    elif (type(x) is float or type(x) is int) and -LARGEST_HALF <= x <= LARGEST_HALF and isinstance(y, TensorBase):
         dtype = y.dtype  # type: ignore[attr-defined]
         if dtype.kind == "f":
             return dtype.type(x), y

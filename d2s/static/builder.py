@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from d2s.core.arrays import as_array, no_operand, several_elements
+from d2s.core.arrays import as_array, fitting, no_operand, several_elements
 from d2s.core.interpreter import TensorBase, bind, state
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, as_dtype, check_same_shape, is_floating, spec_of
@@ -351,9 +351,20 @@ class StaticInterpreter(TensorObjects):
         """`variable.set_value(value)`."""
         from d2s.ops.creation import assign
 
-        new = value if isinstance(value, TensorBase) else self._constant_tensor(value, None)
-        written = assign(self.fitting(new.detach(), variable)).astype(variable.dtype)  # type: ignore[attr-defined]
+        new = self.tensor_to_write(value, variable)
+        written = assign(self.fitting(new.detach(), variable)).astype(variable.dtype)
         self.rebind(variable, self.value_of(written))
+
+    def tensor_to_write(self, value: Any, variable: Variable) -> Any:
+        """What `set_value` is given as a tensor; Python numbers that are known must fit the dtype of `variable`."""
+        if isinstance(value, TensorBase):
+            return value
+        new = self._constant_tensor(value, None)
+        check_same_shape(variable.spec, new.spec)
+        known = self.known_value(new.value) if isinstance(value, int | float | list | tuple) else None
+        if known is not None:
+            fitting(known, variable.dtype)
+        return new
 
     def fitting(self, value: Any, variable: Variable) -> Any:
         """`value`, whose shape must be that of `variable`; where only the run knows, it sees."""

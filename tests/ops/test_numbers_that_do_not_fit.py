@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,18 @@ def write(x: Any, value: Any) -> Any:
     return x
 
 
+def set_value(x: Any, values: Any) -> Any:
+    x = x.clone()
+    x.set_value(values)
+    return x
+
+
 CALLS = {
     "to_tensor": lambda x, n: d2s.to_tensor(n, dtype="int8"),
     "to_tensor of a list": lambda x, n: d2s.to_tensor([[1], [n]], dtype="int8"),
     "item": write,
+    "set_value": lambda x, n: set_value(x, [1, n, 2]),
+    "set_value of a number": lambda x, n: set_value(x.sum().cast("int8"), n),
     "full": lambda x, n: d2s.full([2], n, dtype="int8"),
     "full_like": lambda x, n: d2s.full_like(x, n),
     "fill_": lambda x, n: x.clone().fill_(n),
@@ -79,3 +88,25 @@ def test_arrays_and_tensors_are_cast() -> None:
     assert d2s.to_tensor(np.array([300]), dtype="int8").tolist() == expected
     assert d2s.to_tensor([300]).cast("int8").tolist() == expected
     assert write(d2s.to_tensor([1], dtype="int8"), d2s.to_tensor(300)).tolist() == expected
+
+
+@pytest.mark.parametrize("is_static", [False, True], ids=["eager", "static"])
+@pytest.mark.parametrize(("dtype", "number"), [("float16", 70000), ("float16", -1e10), ("float32", 1e300)])
+def test_floating_point_numbers_that_are_too_large_are_infinite(dtype: str, number: float, is_static: bool) -> None:
+    # Warnings are errors in these tests.
+    def f(x: Any) -> Any:
+        return [
+            x * number, number + x, d2s.maximum(-x * math.inf, number), write(x, number), set_value(x, [number, 1]),
+            d2s.to_tensor(number, dtype=dtype), d2s.to_tensor([number], dtype=dtype), d2s.full([1], number, dtype),
+            d2s.masked_fill(x, x > 0, number), d2s.where(x > 0, number, x), d2s.put_along_axis(
+                x, d2s.to_tensor([0]), number, 0), x.cast("float64").multiply(d2s.to_tensor(number)).cast(dtype)]
+
+    for found in (d2s.to_static(f) if is_static else f)(d2s.ones([2], dtype)):
+        assert found.dtype == dtype
+        assert found.flatten()[0].item() == math.copysign(math.inf, number)
+
+
+def test_a_number_that_does_not_fit_is_found_after_the_shape() -> None:
+    for f in (lambda x: set_value(x, [300]), d2s.to_static(lambda x: set_value(x, [300]))):
+        with pytest.raises(d2s.ShapeError, match=r"set_value needs shape \[2\], got \[1\]"):
+            f(d2s.zeros([2], "int8"))
