@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import os
 from typing import Any
 
 import numpy as np
 
+from d2s.caller import Call
 from d2s.core.op import OP_TABLE
 from d2s.core.spec import Dim, TensorSpec
-from d2s.errors import D2SError
+from d2s.errors import D2SError, Location
 from d2s.jit.stored_names import FUNCTIONS, TAGS, TYPES, error_class, fill_container
 from d2s.jit.stored_operators import check
 from d2s.static.program import Block, Operator, Program, Value, Write
@@ -28,6 +30,20 @@ def _flag(flag: Any) -> bool:
     if not isinstance(flag, bool):
         raise TypeError(f"{flag!r} is no flag")
     return flag
+
+
+def _location(data: list[Any] | None) -> Location | None:
+    """The line that an operator came from; None in older files."""
+    if data is None:
+        return None
+    file, line, text, column, called = data
+    for number in (line, 0 if column is None else column):
+        # As large as the lines and columns of code can be.
+        if type(number) is not int or not 0 <= number < 1 << 20:
+            raise TypeError(f"{number!r} is no place in a file")
+    return Location(
+        os.path.basename(_one_line(file)), line, _one_line(text), column,
+        called=None if called is None else Call(_one_line(called)))
 
 
 class Reader:
@@ -159,6 +175,7 @@ class Reader:
             tuple(self._block(block) for block in data["blocks"]),
             record=None if record is None else self._values[record],
             several=_flag(data["several"]),
+            location=_location(data.get("location")),
         )
         check(operator)
         return operator

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import linecache
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -141,7 +143,19 @@ class Writer:
             "several": found.several,
             "record": None if found.record is None else self._value(found.record),
             "blocks": [self._block(block) for block in found.blocks],
+            "location": None if found.location is None else _place(found.location),
         }
+
+
+def _place(location: Location) -> list[Any]:
+    """File, line, text of the line, column and what is called there; where the file lay is nobody's concern."""
+    text = location.text or linecache.getline(location.file, location.line)
+    called = None if location.called is None else location.called.name
+    return [_shown(os.path.basename(location.file)), location.line, _shown(text.rstrip()), location.column, called]
+
+
+def _shown(text: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _arguments_of(error: BaseException) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from d2s.ops.arithmetic import add, multiply
 from d2s.ops.axes import axis_index
 from d2s.ops.casting import cast
 from d2s.ops.comparison import greater_than
-from d2s.ops.complex_numbers import conj
+from d2s.ops.complex_numbers import complex, conj, imag, real
 from d2s.ops.cumulative import cumsum
 from d2s.ops.decompositions import eigh, svd
 from d2s.ops.diagonals import tril, triu
@@ -289,13 +289,16 @@ def cov(
 
 @public()
 def corrcoef(x: Tensor, rowvar: bool = True, name: str | None = None) -> Tensor:
-    """Correlation of the rows (with ``rowvar=False`` of the columns), between -1 and 1."""
+    """Correlation of the rows (with ``rowvar=False`` of the columns), between -1 and 1; of complex ones each part."""
     need_tensors(x)
     found = cov(x, rowvar)
     if not found.ndim:
         return found / found
-    spread = found.diagonal().sqrt()
-    return (found / unsqueeze(spread, 0) / unsqueeze(spread, 1)).clip(-1, 1)
+    is_complex = found.dtype.kind == "c"
+    spread = found.diagonal()
+    spread = (real(spread) if is_complex else spread).sqrt()
+    found = found / unsqueeze(spread, 0) / unsqueeze(spread, 1)
+    return complex(real(found).clip(-1, 1), imag(found).clip(-1, 1)) if is_complex else found.clip(-1, 1)
 
 
 @public()

@@ -6,6 +6,7 @@ from d2s.static.declaration import create_global_var, create_parameter, data
 from d2s.static.default_programs import (
     default_main_program,
     default_startup_program,
+    name_scope,
     program_guard,
 )
 from d2s.static.gradients import append_backward, gradients
@@ -28,6 +29,7 @@ __all__ = [
     "default_main_program",
     "default_startup_program",
     "gradients",
+    "name_scope",
     "nn",
     "program_guard",
     "py_func",

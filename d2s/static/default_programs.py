@@ -58,6 +58,12 @@ def program_guard(main_program: Program, startup_program: Program | None = None)
         _defaults.main, _defaults.startup = before
 
 
+@contextmanager
+def name_scope(prefix: str | None = None) -> Iterator[None]:
+    """Nothing: variables are called the same inside as outside."""
+    yield
+
+
 def enable_static() -> None:
     """Record ops into the default main Program from now on, in this thread."""
     if in_dynamic_mode():

@@ -192,10 +192,24 @@ def test_calls_are_calls(load, described, call):
     lambda described: described["modes"]["eval"]["program"]["values"][0].update(stop_gradient=CODE),
     lambda described: described["modes"]["eval"]["program"]["values"][0].update(spec=[[-1, 2], "<f4"]),
     lambda described: described["modes"]["eval"]["program"]["values"][0].update(spec=[[2, 2], "|O"]),
-], ids=["no mode", "inputs", "an input less", "number", "shape", "deep", "name", "arrays", "flag", "size", "dtype"])
+    lambda described: of_kind(described, "matmul")["location"].__setitem__(1, -1),
+    lambda described: of_kind(described, "matmul")["location"].__setitem__(1, 10**30),
+    lambda described: of_kind(described, "matmul")["location"].__setitem__(3, CODE),
+    lambda described: of_kind(described, "matmul")["location"].__setitem__(2, "two\nlines"),
+], ids=["no mode", "inputs", "an input less", "number", "shape", "deep", "name", "arrays", "flag", "size", "dtype",
+        "line", "large line", "column", "lines"])
 def test_descriptions_that_do_not_fit(load, described, change):
     change(described)
     refused(load, described)
+
+
+def test_a_place_is_no_path(load, described):
+    of_kind(described, "matmul")["location"][0] = "/etc/passwd"
+    changed = load(described)
+    changed.inner.weight.data = np.ones((5, 2), "float32")
+    with pytest.raises(d2s.ShapeError) as caught:
+        changed(d2s.ones([1, 2]))
+    assert caught.value.location.file == "passwd"
 
 
 def header(text, data=b"1234"):

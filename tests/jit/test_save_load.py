@@ -285,6 +285,43 @@ def test_errors_of_the_function_are_raised_again(path):
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
+class Classes(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(5, 3)
+
+    def forward(self, words, labels):
+        return nn.functional.cross_entropy(self.table(words), labels)
+
+
+@pytest.mark.parametrize(("words", "labels"), [([0, 7], [0, 1]), ([0, 1], [0, 9]), ([0, 1], [0, 1, 1])])
+def test_errors_about_operands_name_the_line_that_was_saved(path, words, labels):
+    loaded = reload(Classes(), path, [InputSpec([None], "int64"), InputSpec([None], "int64")])
+    messages = []
+    for layer in (Classes(), loaded):
+        with pytest.raises(d2s.D2SError) as caught:
+            layer(d2s.to_tensor(words), d2s.to_tensor(labels))
+        messages.append(str(caught.value).replace(__file__, "test_save_load.py"))
+    assert messages[0] == messages[1]
+    assert "return nn.functional.cross_entropy(self.table(words), labels)" in messages[0]
+    # Where the file lay is not told.
+    assert str(caught.value.location).startswith("test_save_load.py:")
+
+
+def test_files_without_lines_are_read(path):
+    d2s.jit.save(Net(), path, input_spec=ANY_ROWS)
+    with zipfile.ZipFile(path.with_suffix(".d2s")) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    described = json.loads(entries["program.json"])
+    for mode in described["modes"].values():
+        for operator in mode["program"]["block"]["operators"]:
+            del operator["location"]
+    with zipfile.ZipFile(path.with_suffix(".d2s"), "w") as archive:
+        for name, content in {**entries, "program.json": json.dumps(described)}.items():
+            archive.writestr(name, content)
+    assert d2s.jit.load(path)(rows(2)).shape == [2, 2]
+
+
 def test_calls_are_checked(path):
     loaded = reload(Net(), path)
     with pytest.raises(d2s.GuardError, match=r"x is float32\[2, 4\], but the Layer was saved for float32\[-1, 3\]"):

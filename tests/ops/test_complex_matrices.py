@@ -51,6 +51,7 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...], Any]] = {
     "matrix_rank": (linalg.matrix_rank, (WIDE,), np.array([2, 2])),
     "cond": (linalg.cond, (SQUARE,), np.linalg.cond(SQUARE)),
     "cov": (linalg.cov, (WIDE[0],), np.cov(WIDE[0])),
+    "corrcoef": (linalg.corrcoef, (WIDE[0],), np.corrcoef(WIDE[0])),
     "norm": (d2s.norm, (WIDE,), np.linalg.norm(WIDE)),
     **{
         f"norm {p} of vectors": (

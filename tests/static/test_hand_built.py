@@ -489,3 +489,11 @@ def test_free_sizes_go_through_operators():
             d2s.nn.functional.interpolate(x.reshape([1, 1, -1, 4]), scale_factor=2)]
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(one, other.numpy())
+
+
+def test_name_scope_changes_nothing(programs):
+    with static.name_scope("block"), static.name_scope():
+        x = leaf_input()
+        y = x * 2
+    assert x.name == "x"
+    assert run(programs[0], [y], x=[1.0])[0].tolist() == [2.0]
