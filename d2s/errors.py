@@ -220,7 +220,7 @@ class KeyNameError(D2SError, KeyError):
 
 
 class MemberError(D2SError, AttributeError):
-    """An attribute of a Layer that cannot be set."""
+    """An attribute of a Layer that cannot be set, or a sublayer that is not there."""
 
 
 class StateError(D2SError, RuntimeError):

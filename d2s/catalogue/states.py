@@ -109,6 +109,20 @@ KINDS = (
             Net()
         """,
     ),
+    member(
+        "M03",
+        "A sublayer that is not there",
+        cause="No Layer is found under this name: it is another one, or names a parameter.",
+        fix="`named_sublayers()` gives the names that there are.",
+        example="""
+            net = paddle.nn.Sequential(paddle.nn.Linear(2, 2))
+            net.get_sublayer("1")
+        """,
+        fixed="""
+            net = paddle.nn.Sequential(paddle.nn.Linear(2, 2))
+            net.get_sublayer("0")
+        """,
+    ),
     state(
         "R01",
         "A state dict that does not fit",

@@ -60,8 +60,9 @@ KINDS = (
         "T03",
         "A symbolic tensor was kept",
         cause="A tensor of one Program is used in another: it was kept somewhere while its function was traced, or "
-        "belongs to another Program that was built by hand.",
-        fix="Compute the value again, or feed it as an input.",
+        "belongs to another Program that was built by hand; or an object that the function makes, such as a "
+        "TensorDataset, holds it and uses it when the Program runs.",
+        fix="Compute the value again, or feed it as an input; make the object outside of the function.",
         example="""
             from d2s import static
 

@@ -74,7 +74,7 @@ class LayerTree(LayerRegistry):
         for name in target.split(".") if target else []:
             below = getattr(found, name, None)
             if not hasattr(below, "_sub_layers"):
-                raise MemberError(f"{type(found).__name__} has no sublayer {name!r}")
+                raise MemberError(f"{type(found).__name__} has no sublayer {name!r}", kind="M03")
             found = below
         return found  # type: ignore[no-any-return]
 

@@ -375,10 +375,15 @@ def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
 
 
 def draws(tracer: Tracer, iterable: Any) -> bool:
-    """True for samplers and loaders of d2s from outside: each time they are run over, they draw another order."""
-    if isinstance(iterable, ObjectVariable) or not tracer.is_outer(iterable):
+    """True for samplers and loaders of d2s, from outside or made by the run: each loop over them draws anew."""
+    if isinstance(iterable, ObjectVariable):
+        cls = iterable.value.kind
+        if cls is None:
+            return False
+    elif tracer.is_outer(iterable):
+        cls = type(iterable)
+    else:
         return False
-    cls = type(iterable)
     found = lookup(cls, "__iter__")
     return policy.has_state(cls) and isinstance(found, FunctionType) and policy.is_own(found.__code__)
 

@@ -71,6 +71,10 @@ class StaticInterpreter(TensorObjects):
     @property
     def block(self) -> Block:
         """The block that operators go to now."""
+        if not self._blocks:
+            raise TracingError(
+                "a symbolic tensor is used when the Program runs: an object that the trace has made holds it",
+                user_location(), "Make the object outside of the function.", kind="T03")
         return self._blocks[-1]
 
     @property

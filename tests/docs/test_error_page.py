@@ -99,7 +99,8 @@ def test_an_error_without_entry_is_found(text: str, tmp_path: Path) -> None:
 # What Python itself says of an attribute that is not there, and what a caller inside of d2s catches.
 PLAIN = {
     "__init__.py:__getattr__", "autograd/jacobians.py:__getattr__", "jit/reading.py:_error", "jit/reading.py:_flag",
-    "jit/reading.py:_one_line", "jit/reading.py:_record", "jit/reading.py:spec", "jit/reading.py:tree",
+    "jit/reading.py:_location", "jit/reading.py:_one_line", "jit/reading.py:_record", "jit/reading.py:spec",
+    "jit/reading.py:tree",
     "jit/save_load.py:array", "jit/save_load.py:read",
     "nn/registry.py:__getattr__", "operators/access.py:delete_plainly", "operators/making.py:_initialise",
     "operators/native.py:_answer", "operators/native.py:checked_length", "operators/protocols.py:items_of",

@@ -146,7 +146,33 @@ def training(w: World, x: Any) -> Any:
     return x * total
 
 
+def made_inside(w: World, x: Any) -> Any:
+    loader = d2s.io.DataLoader(w.data, batch_size=2, shuffle=True, drop_last=True)
+    for number, (batch, _) in enumerate(loader):
+        x = x * 2 + batch.sum() * number
+    for batch, _ in loader:
+        if batch.sum() > 15:
+            break
+        x = x + batch.mean()
+    return x * len(loader)
+
+
+def a_sampler_made_inside(w: World, x: Any) -> Any:
+    for index in d2s.io.RandomSampler(w.data):
+        x = x * 2 + index
+    return x
+
+
+def made_inside_a_loop_on_tensors(w: World, x: Any) -> Any:
+    turns = d2s.zeros([])
+    while turns < 2:
+        x = x * 2 + sum(batch.sum() for batch, _ in d2s.io.DataLoader(w.data, batch_size=3, shuffle=True))
+        turns = turns + 1
+    return x
+
+
 @pytest.mark.parametrize("program", [
+    made_inside, a_sampler_made_inside, made_inside_a_loop_on_tensors,
     plain, numbered, left_early, returned_early, skipping, of_unknown_length, side_by_side, one_in_the_other, listed,
     first_batches, until_the_end, drawn_indices, hooked, training])
 def test_both_modes(program: Callable[[World, Any], Any]) -> None:
@@ -179,3 +205,17 @@ def test_an_error_of_the_data_set_names_its_line() -> None:
 
     with pytest.raises(KeyError, match="no such example"):
         program(d2s.ones([1]))
+
+
+@pytest.mark.parametrize("draw", [
+    lambda loader: sum(batch.sum() for (batch,) in loader), lambda loader: next(iter(loader))[0].sum()])
+def test_a_data_set_of_d2s_that_is_made_inside_holds_what_only_the_trace_knows(draw: Any) -> None:
+    rows = d2s.ones([3, 2])
+
+    @d2s.jit.to_static
+    def program(x: Any) -> Any:
+        return x * draw(d2s.io.DataLoader(d2s.io.TensorDataset([rows]), batch_size=2))
+
+    with pytest.raises(d2s.TracingError, match="an object that the trace has made holds it") as caught:
+        program(d2s.ones([1]))
+    assert "test_loaders.py" in str(caught.value)
