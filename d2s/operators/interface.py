@@ -357,6 +357,14 @@ class TraceOperators(PythonOperators):
             return PythonOperators.attempt(caught, is_named)
         return tracer.attempt(None if caught is None else Handlers(caught, is_named))
 
+    def swallowed(self, left: Callable[[], Any]) -> AbstractContextManager[None]:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            return PythonOperators.swallowed(left)
+        from d2s.operators.protocols import Swallowed
+
+        return Swallowed(tracer, left)
+
     def crossing(  # type: ignore[override]
         self, lines: tuple[int, ...], is_registration: bool
     ) -> AbstractContextManager[None]:

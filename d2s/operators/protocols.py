@@ -14,7 +14,7 @@ import numpy as np
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, changed_lists, native
-from d2s.operators.attempts import Handlers, note_caught
+from d2s.operators.attempts import Handlers, is_of_program, note_caught
 from d2s.operators.equality import NUMBERS_AND_TEXTS
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.late_arrays import element
@@ -23,6 +23,7 @@ from d2s.operators.open_functions import list_of
 from d2s.operators.open_items import TableView, is_open
 from d2s.operators.open_lists import Parts, rows_of
 from d2s.operators.open_tables import TurnsOf, turns
+from d2s.operators.region import ENDS
 from d2s.operators.sources import Constant
 from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
 from d2s.operators.tracer import Tracer
@@ -170,6 +171,19 @@ class _Traced:
     def __exit__(self, *details: Any) -> Any:
         note_caught(self.tracer, details[1])
         return late_call(self.leave, *details)
+
+
+class Swallowed(contextlib.AbstractContextManager[None]):
+    """Around a ``try`` whose ``finally`` may leave: it ends what the traced code raises, never what ends the trace."""
+
+    def __init__(self, tracer: Tracer, left: Callable[[], Any]) -> None:
+        self.tracer, self.left = tracer, left
+
+    def __exit__(self, _: Any, error: BaseException | None, trace: Any) -> bool:
+        if error is None or isinstance(error, ENDS) or not is_of_program(self.tracer, error):
+            return False
+        answer = native.truth(self.tracer, symbol_of(self.tracer, self.left()))
+        return self.tracer.decide(answer) if is_symbol(answer) else bool(answer)
 
 
 def is_context_manager_maker(func: FunctionType) -> bool:

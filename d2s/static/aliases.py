@@ -7,6 +7,7 @@ gradient of its own in the Program.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -55,7 +56,9 @@ class Aliases:
                 self.uses[value] = self.uses.get(value, 0) + 1
         self._visit(program.block)
         relations = Relations(self.found)
-        for value in list(complete_at_branches(program.block, self.found, relations, relations.classes_of(edges))):
+        at_branches = _Complete(self, relations, relations.classes_of(edges))
+        at_branches.visit(program.block, ChainMap())
+        for value in at_branches.complete:
             del self.found[value]
 
     def _visit(self, block: Block) -> None:
@@ -131,40 +134,81 @@ class Relations:
         return {found for found in map(self.class_of, values) if found is not None}
 
 
-def complete_at_branches(
-    block: Block, found: dict[Value, Alias], relations: Relations, spared: set[Value]
-) -> Iterator[Value]:
-    """The aliases of which the gradient is complete where a walk back through `block` comes to their branch.
+class _Complete:
+    """Finds the aliases of which the gradient is complete where the walk back comes to their branch.
 
     Those of the classes `spared` are left out.  A gradient that is handed on at a branch is one of the sources from
     there on, so this goes from the last operator to the first.
+
+    Attributes
+    ----------
+    complete : list of Value
     """
-    used: dict[Value, set[Value]] = {}
 
-    def note(values: Iterable[Value]) -> None:
+    def __init__(self, aliases: Aliases, relations: Relations, spared: set[Value]) -> None:
+        self._found, self._homes = aliases.found, aliases.homes
+        self._relations, self._spared = relations, spared
+        self.complete: list[Value] = []
+
+    def visit(self, block: Block, behind: ChainMap[Value, frozenset[Value]]) -> None:
+        """Look at the operators of a block; `behind` holds what is used behind it, by class."""
+        used = behind.new_child()
+        self._note(used, block.outputs)
+        for operator in reversed(block.operators):
+            around = used.new_child()
+            for out in operator.outputs:
+                group = self._class_of(out)
+                if group is not None:
+                    # In the region it is what the block gives.
+                    around[group] = used.get(group, frozenset()) - {out}
+            inside = set(_blocks_in(operator))
+            reads = [value for below in operator.blocks for value in _reads_in(below)]
+            if operator.kind == "while":
+                # Of an earlier turn the later ones are behind it.
+                self._note(around, self._from_outside(reads, inside))
+            for below in operator.blocks:
+                self.visit(below, around)
+            for out in operator.outputs:
+                alias, group = self._found.get(out), self._class_of(out)
+                if alias is None or group is None or alias.question != ("branch_of", operator):
+                    continue
+                if used.get(group, frozenset()) <= {out}:
+                    self.complete.append(out)
+                    used[group] = frozenset(source for source in (alias.yes, alias.no) if source is not None)
+            self._note(used, operator.reads())
+            self._note(used, self._from_outside(reads, inside))
+
+    def _class_of(self, value: Value) -> Value | None:
+        group = self._relations.class_of(value)
+        return None if group in self._spared else group
+
+    def _note(self, used: ChainMap[Value, frozenset[Value]], values: Iterable[Value]) -> None:
         for value in values:
-            group = relations.class_of(value)
+            group = self._class_of(value)
             if group is not None:
-                used.setdefault(group, set()).add(value)
+                used[group] = used.get(group, frozenset()) | {value}
 
-    note(block.outputs)
-    for operator in reversed(block.operators):
-        for below in operator.blocks:
-            yield from complete_at_branches(below, found, relations, spared)
-        for out in operator.outputs:
-            alias, group = found.get(out), relations.class_of(out)
-            if alias is None or group in spared or alias.question != ("branch_of", operator):
+    def _from_outside(self, values: Iterable[Value], inside: set[Block]) -> Iterator[Value]:
+        """The values themselves, or what they may be that is there outside of the blocks `inside`."""
+        stack, seen = list(values), set[Value]()
+        while stack:
+            value = stack.pop()
+            if value in seen:
                 continue
-            if group is not None and used.get(group, set()) <= {out}:
-                yield out
-                if group in used:
-                    used[group] = {source for source in (alias.yes, alias.no) if source is not None}
-        note(operator.reads())
+            seen.add(value)
+            if self._homes.get(value) not in inside:
+                yield value
+            elif (alias := self._found.get(value)) is not None:
+                stack += [source for source in (alias.yes, alias.no) if source is not None]
+
+
+def _reads_in(block: Block) -> Iterator[Value]:
+    """All that a block reads and gives, with those in it."""
+    yield from block.outputs
+    for operator in walk_operators(block):
+        yield from operator.reads()
         for below in operator.blocks:
-            for inner in walk_operators(below):
-                note(inner.reads())
-        for below in _blocks_in(operator):
-            note(below.outputs)
+            yield from below.outputs
 
 
 def _blocks_in(operator: Operator) -> Iterator[Block]:

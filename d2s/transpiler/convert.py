@@ -20,6 +20,7 @@ from d2s.transpiler.nodes import Node, duplicate, is_generated, walk
 from d2s.transpiler.passes import (
     asserts,
     fence,
+    finally_exits,
     hook_placement,
     if_else,
     lifetimes,
@@ -37,11 +38,13 @@ from d2s.transpiler.verify import CHECKS
 Pass: TypeAlias = Callable[[Node, Context], Node]
 F = TypeVar("F", bound=Callable[..., Any])
 
-# `returns` first: a return out of a loop becomes a break, which `loop_exits` then lowers.  `logical` after both: flags
-# are conditions too.  The rest only looks at what became a closure.
+# `finally_exits` first: what leaves a `finally` becomes an exit like others.  Then `returns`: a return from a loop is
+# then a break, which `loop_exits` lowers.  `logical` after them: flags are conditions too.  The rest only looks at what
+# became a closure.
 DEFAULT_PASSES: tuple[Pass, ...] = (
     fence.run,
     asserts.run,
+    finally_exits.run,
     returns.run,
     loop_exits.run,
     logical.run,

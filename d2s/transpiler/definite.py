@@ -166,6 +166,11 @@ class _DefiniteAssignment:
 
     do_Raise = do_Return
 
+    def do_Assert(self, node: Node, state: frozenset[str]) -> State:
+        state = self.expression(node.test, state)
+        self.expression(node.msg, state)  # evaluated where nothing goes on
+        return state
+
     def do_Break(self, node: Node, state: frozenset[str]) -> State:
         self.breaks[-1].append(state)
         return None
@@ -222,6 +227,7 @@ class _DefiniteAssignment:
     do_AsyncWith = do_With
 
     def do_Try(self, node: Node, state: frozenset[str]) -> State:
+        begins = [len(states) for states in self._exits()]
         interrupted = state - _deleted(node.body)
         normal = self.block(node.body, state)
         if normal is not None:
@@ -230,17 +236,29 @@ class _DefiniteAssignment:
         for handler in node.handlers:
             caught = frozenset([handler.name.id] if handler.name else [])
             entry = self.expression(handler.type, interrupted) | caught
+            exits = [len(states) for states in self._exits()]
             end = self.block(handler.body, entry)
+            self._unbind(exits, caught)
             ends.append(None if end is None else end - caught)
             interrupted -= _deleted(handler.body) | caught
         if not node.finalbody:
             return _meet(*ends)
-        if self.block(node.finalbody, interrupted) is None:
+        self._unbind(begins, _deleted(node.finalbody))
+        if self.block(node.finalbody, interrupted - _deleted(node.orelse)) is None:
             return None
         end = _meet(*ends)
         return None if end is None else self.block(node.finalbody, end)
 
     do_TryStar = do_Try
+
+    def _exits(self) -> list[list[State]]:
+        """What is known at the exits so far of the loop around."""
+        return [self.breaks[-1], self.continues[-1]] if self.breaks else []
+
+    def _unbind(self, begins: list[int], names: frozenset[str]) -> None:
+        """Note that exits met since `begins` pass by what unbinds these names."""
+        for states, begin in zip(self._exits(), begins, strict=True):
+            states[begin:] = [None if state is None else state - names for state in states[begin:]]
 
     def do_Match(self, node: Node, state: frozenset[str]) -> State:
         state = self.expression(node.subject, state)

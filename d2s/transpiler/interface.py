@@ -43,6 +43,9 @@ class Operators(Protocol):
     def assert_(self, test: Any, message: Thunk | None) -> None:
         """``assert test, message``."""
 
+    def swallowed(self, left: Thunk) -> AbstractContextManager[None]:
+        """Around a ``try`` whose ``finally`` may leave: if `left` then is true, what is on its way goes no further."""
+
     def bound(self, name: str, value: Thunk, is_free: bool = False) -> Any:
         """Read a local name that may be unbound; UnboundLocalError if it is."""
 
@@ -111,6 +114,11 @@ class PythonOperators:
         """Raise AssertionError unless `test` holds."""
         if not test:
             raise AssertionError() if message is None else AssertionError(message())
+
+    @staticmethod
+    def swallowed(left: Thunk) -> AbstractContextManager[None]:
+        """Swallow an exception if `left` is true when it comes."""
+        return _Swallowed(left)
 
     @staticmethod
     def bound(name: str, value: Thunk, is_free: bool = False) -> Any:
@@ -396,6 +404,16 @@ class PythonOperators:
     def _cell(self, name: str) -> CellType:
         fn = self._function()
         return dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))[name]
+
+
+class _Swallowed(AbstractContextManager[None]):
+    """Ends exceptions while `left` is true."""
+
+    def __init__(self, left: Thunk) -> None:
+        self._left = left
+
+    def __exit__(self, *details: object) -> bool:
+        return bool(self._left())
 
 
 def format_value(value: Any, conversion: str | None, spec: str) -> str:

@@ -74,38 +74,6 @@ def reads_frame(node: Node) -> bool:
     return not node.args or node.func.id in ("eval", "exec")
 
 
-def leaves_from_finally(statement: Node) -> bool:
-    """
-    Does a ``finally`` in this statement leave it by return, break or continue, or go on to its next turn?
-
-    That swallows exceptions, which no flag can: exits in such a statement stay as they are.
-    """
-    if isinstance(statement, LOOPS):
-        return _leaves_from_finally(statement.body, False) or _leaves_from_finally(statement.orelse, False)
-    return _leaves_from_finally([statement], False)
-
-
-def _leaves_from_finally(statements: list[Node], in_loop: bool) -> bool:
-    for statement in statements:
-        if isinstance(statement, (*FUNCTIONS, gast.ClassDef)):
-            continue
-        if isinstance(statement, TRIES) and (
-                has_return(statement.finalbody) or (not in_loop and own_exits(statement.finalbody))):
-            return True
-        for block in blocks_of(statement):
-            if _leaves_from_finally(block, in_loop or (isinstance(statement, LOOPS) and block is statement.body)):
-                return True
-    return False
-
-
-def is_plain_loop(statement: Node) -> bool:
-    """Is this a loop of Python with all that is in it, because of a ``finally`` that leaves?
-
-    What it counts in must stay what Python can decide by, so its branches are not merged.
-    """
-    return isinstance(statement, LOOPS) and leaves_from_finally(statement)
-
-
 def is_rewritten(statement: Node, ctx: Context) -> bool:
     """Will this statement become a call of `if_else`, `while_loop` or `for_loop`?"""
     if isinstance(statement, gast.If):

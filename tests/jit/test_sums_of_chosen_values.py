@@ -83,6 +83,41 @@ def unrolled_choice(x, c, n):
     return z * x, y * 0.7, z * 1.3, z, z * z
 
 
+@program
+def used_behind_the_branch_around(x, c, n):
+    y = (x * 0.3).tanh()
+    w = y * 0
+    if c > 0:
+        z = y
+        if n > 2:
+            z = y + 1
+        w = z * x + z * 1.3
+    return w, y * 0.1
+
+
+@program
+def used_in_later_turns(x, c, n):
+    y = (x * 0.3).tanh()
+    w = y * 0
+    while n > 0:
+        z = y
+        if c < 0:
+            z = y + 1
+        w = w + z * x + z * 1.3 * n
+        n = n - 1
+    return w, x * 0.1
+
+
+@program
+def returned_from_an_unrolled_loop(x, c, n):
+    y = (x * 0.3).tanh()
+    for i in range(5):
+        if n < i + c:
+            return y * x, y * 1.3 + y
+        y = y * 1.1
+    return y, y * x
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 @pytest.mark.parametrize("c", [-1.0, 1.0])
 def test_the_last_digit(function, c):

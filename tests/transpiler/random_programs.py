@@ -109,8 +109,11 @@ class Writer:
 
     def try_(self, depth: int, in_loop: bool) -> list[str]:
         caught = self.one_of(("ValueError", "NameError as d", "(KeyError, TypeError)", "Exception as c"))
-        finish = ["finally:", *self.block(depth, False)] if self.random.random() < 0.4 else []
-        # An exit of `finally` swallows exceptions; `orelse` belongs behind a handler.
+        # An exit of `finally` swallows exceptions.
+        finish = ["finally:", *self.block(depth, in_loop)] if self.random.random() < 0.4 else []
+        if finish and self.random.random() < 0.3:
+            return ["try:", *self.block(depth, in_loop), *finish]
+        # `orelse` belongs behind a handler.
         return ["try:", *self.block(depth, in_loop), f"except {caught}:", *self.block(depth, in_loop),
                 *self.orelse(depth, in_loop), *finish]
 

@@ -10,7 +10,7 @@ from d2s.transpiler.context import new_context
 from d2s.transpiler.definite import mark_maybe_unbound
 from d2s.transpiler.passes import fence, lifetimes
 from d2s.transpiler.scopes import local_names, user_declared
-from d2s.transpiler.selection import keeps_control_flow, leaves_from_finally
+from d2s.transpiler.selection import has_exit, keeps_control_flow
 from tests.transpiler.test_generated_programs import programs
 
 REGIONS = (gast.If, gast.While, gast.For)
@@ -158,7 +158,7 @@ def test_what_goes_into_or_out_of_a_region_is_wanted(text):
     fence.run(chains.tree, ctx)
     lifetimes.run(chains.tree, ctx)
     if keeps_control_flow(chains.function) or any(
-            leaves_from_finally(node) for node in gast.walk(chains.function) if isinstance(node, gast.stmt)):
+            has_exit(node.finalbody) for node in gast.walk(chains.function) if isinstance(node, gast.Try)):
         return  # beniget does not follow a `finally` that leaves
     branches = [block for node in gast.walk(chains.function) if isinstance(node, gast.If)
                 for block in (node.body, node.orelse) if any(map(leaves, block))]

@@ -289,6 +289,138 @@ def finally_that_leaves(a, b):
     return i
 
 
+@case(*pairs)
+def finally_that_overrides(a, b):
+    for i in range(4):
+        try:
+            if a == i:
+                return log("body")
+            if b == i:
+                break
+        finally:
+            log(i)
+            if a == 1 and i < 2:
+                continue
+            if b == 2 and i == 2:
+                return "ending"
+        log("behind")
+    else:
+        return "else"
+    return i
+
+
+@case(*pairs)
+def error_behind_an_exit_of_a_finally(a, b):
+    class Manager:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            if a == 1:
+                raise KeyError("exit")
+
+    try:
+        while True:
+            try:
+                if b == 1:
+                    raise ValueError
+            finally:
+                with Manager():
+                    if b < 3:
+                        break
+            return "behind"
+    except (KeyError, ValueError) as error:
+        return repr(error), repr(error.__context__)
+    return "end"
+
+
+@case(*pairs)
+def finallys_inside_of_finallys(a, b):
+    for i in range(3):
+        try:
+            try:
+                log(1 // a)
+            finally:
+                try:
+                    if b == i:
+                        return log("inner")
+                finally:
+                    if a == i:
+                        continue
+        except ZeroDivisionError as error:
+            log(repr(error))
+            if b == 3:
+                raise
+        finally:
+            if b == 2:
+                break
+    return i
+
+
+@case(*ints)
+def read_in_a_finally_behind_del(x):
+    try:
+        y = log(x)
+    except ValueError:
+        pass
+    else:
+        del y
+        if x > 2:
+            return log(x)
+    finally:
+        log(x < 5 or y)
+
+
+@case(*ints)
+def read_behind_exits_that_unbind(x):
+    c = 0
+    try:
+        for i in range(3):
+            if i == 2:
+                print(c)
+            try:
+                log(6 // (x - i))
+            except ZeroDivisionError as c:
+                c = 1
+                continue
+            finally:
+                log(i)
+        for d in range(2):
+            try:
+                if x > d:
+                    break
+            finally:
+                del d
+        return x > 6 or d
+    except NameError as error:
+        return repr(error)
+
+
+@case(*ints)
+def bound_in_the_message_of_an_assert(x):
+    try:
+        assert x > 2 or x < 0, (y := x)
+        return x > 5 or y
+    except NameError as error:
+        return repr(error)
+
+
+@case(*ints)
+def names_of_what_nothing_leads_to(x):
+    match x:
+        case 2:
+            if log(x):
+                return 2
+    try:
+        log(x)
+    except KeyError:
+        raise
+    else:
+        return log(3)
+    for a, b in enumerate(x):
+        c, b = (log(c), b)
+
+
 @case(*ints)
 def raise_in_branch(x):
     if x > 3:

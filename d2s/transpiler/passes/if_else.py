@@ -12,7 +12,6 @@ from d2s.transpiler.scopes import local_names
 from d2s.transpiler.selection import (
     always_leaves,
     has_return,
-    is_plain_loop,
     is_rewritten,
     keeps_control_flow,
     own_exits,
@@ -68,7 +67,7 @@ class _Rewriter:
         for statement in statements:
             if isinstance(statement, FUNCTIONS) and is_generated(statement):
                 map_blocks(statement, self.block)
-            if isinstance(statement, (*FUNCTIONS, gast.ClassDef)) or is_plain_loop(statement):
+            if isinstance(statement, (*FUNCTIONS, gast.ClassDef)):
                 done.append(statement)
                 continue
             is_converted = isinstance(statement, gast.If) and self.is_convertible(statement)

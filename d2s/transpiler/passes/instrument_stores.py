@@ -8,7 +8,7 @@ from typing import Any
 import gast
 
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import Node, located
+from d2s.transpiler.nodes import Node, is_generated, located
 from d2s.transpiler.passes.instrument_scopes import Scopes
 from d2s.transpiler.template import assign, constant, load, own_call, store, thunk
 from d2s.transpiler.visitors import Rewriter
@@ -264,6 +264,8 @@ class Stores(Rewriter):
         return [caught, constant(any(handler.name is not None for handler in handlers))]
 
     def visit_With(self, node: Node) -> Any:
+        if is_generated(node):
+            return self.generic_visit(node)
         enters = isinstance(node, gast.With)
         first, rest = node.items[0], node.items[1:]
         first.context_expr = self.visit(first.context_expr)

@@ -11,7 +11,7 @@ import gast
 from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import FUNCTIONS, LOOPS, TRIES, Node, is_generated, user_functions, walk
 from d2s.transpiler.scopes import bound_names, captured_names, local_names, mentions
-from d2s.transpiler.selection import keeps_control_flow
+from d2s.transpiler.selection import always_leaves, keeps_control_flow
 
 Live: TypeAlias = frozenset[str]
 
@@ -69,8 +69,11 @@ class _Liveness:
 
     def block(self, statements: list[Node], exits: _Exits, live: Live) -> Live:
         """What is live before the statements, given what is live after them."""
+        behind: Live = frozenset()
         for statement in reversed(statements):
-            live = self.statement(statement, exits, live) | exits.on_exception
+            # What nothing leads to has names as well, which must be somebody's.
+            unreached = behind if always_leaves([statement]) else frozenset()
+            live = behind = self.statement(statement, exits, live) | exits.on_exception | unreached
         return live
 
     def statement(self, node: Node, exits: _Exits, live: Live) -> Live:

@@ -21,7 +21,6 @@ from d2s.transpiler.selection import (
     always_leaves,
     is_rewritten,
     keeps_control_flow,
-    leaves_from_finally,
     own_exits,
 )
 from d2s.transpiler.template import any_of, assign, constant, if_statement, load, negation
@@ -81,9 +80,7 @@ def _lower_block(statements: list[Node], ctx: Context, depth: int) -> list[Node]
         # Decided before the inside changes: an exit that is already a flag would not count.
         # A `for` keeps a break, which is not to be lowered again.
         is_done = getattr(statement, "exits_are_flags", False)
-        lowers = (
-            isinstance(statement, LOOPS) and not is_done and is_rewritten(statement, ctx)
-            and not leaves_from_finally(statement))
+        lowers = isinstance(statement, LOOPS) and not is_done and is_rewritten(statement, ctx)
         inner_depth = depth + isinstance(statement, LOOPS)
         map_blocks(statement, lambda block, depth=inner_depth: _lower_block(block, ctx, depth))  # type: ignore[misc]
         done += _LoopExits(statement, ctx, depth).lowered() if lowers else [statement]

@@ -9,7 +9,7 @@ from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import FUNCTIONS, LOOPS, Node, is_generated, located, map_blocks, user_functions
 from d2s.transpiler.passes.lifetimes import private_names
 from d2s.transpiler.scopes import local_names
-from d2s.transpiler.selection import has_exit, is_plain_loop, is_rewritten, keeps_control_flow
+from d2s.transpiler.selection import has_exit, is_rewritten, keeps_control_flow
 from d2s.transpiler.template import call, load, thunk
 
 
@@ -61,7 +61,7 @@ class _Rewriter:
         for statement in statements:
             if isinstance(statement, FUNCTIONS) and is_generated(statement):
                 map_blocks(statement, self.block)
-            if isinstance(statement, (*FUNCTIONS, gast.ClassDef)) or is_plain_loop(statement):
+            if isinstance(statement, (*FUNCTIONS, gast.ClassDef)):
                 done.append(statement)
                 continue
             is_converted = isinstance(statement, LOOPS) and is_rewritten(statement, self.ctx)

@@ -6,9 +6,9 @@ import gast
 
 from d2s.transpiler.closures import declare_unbound
 from d2s.transpiler.context import Context
+from d2s.transpiler.exit_flags import ExitFlags
 from d2s.transpiler.nodes import (
     LOOPS,
-    TRIES,
     Node,
     blocks_of,
     duplicate,
@@ -17,8 +17,8 @@ from d2s.transpiler.nodes import (
     user_functions,
 )
 from d2s.transpiler.scopes import local_names
-from d2s.transpiler.selection import always_leaves, has_return, is_rewritten, keeps_control_flow, leaves_from_finally
-from d2s.transpiler.template import assign, constant, if_statement, load, negation
+from d2s.transpiler.selection import always_leaves, has_return, is_rewritten, keeps_control_flow
+from d2s.transpiler.template import assign, constant, if_statement, load
 
 
 def run(tree: Node, ctx: Context) -> Node:
@@ -89,7 +89,7 @@ class _Returns:
 
     def is_lifted(self, statement: Node) -> bool:
         """Does a ``return`` stand inside a rewritten construct here, so that it cannot stay a return?"""
-        if not has_return([statement]) or leaves_from_finally(statement):
+        if not has_return([statement]):
             return False
         return is_rewritten(statement, self.ctx) or any(
             self.is_lifted(inner) for block in blocks_of(statement) for inner in block
@@ -136,64 +136,14 @@ class _Returns:
 
     def flagged(self, statement: Node) -> list[Node]:
         """The statement with flags instead of returns."""
-        reset = located(assign(self.returned, constant(False)), statement)
-        return [reset, *self.with_flags([statement], in_loop=False)]
+        flags = ExitFlags(self.returned, False, self.noted, only_returns=True)
+        return [flags.reset(statement), *flags.block([statement])]
 
-    def with_flags(self, statements: list[Node], in_loop: bool) -> list[Node]:
-        """Replace each return by ``result = ...; returned = True`` (and ``break``), and guard what follows."""
-        done: list[Node] = []
-        for position, statement in enumerate(statements):
-            if isinstance(statement, gast.Return):
-                return done + self.set_flags(statement, in_loop)
-            if not has_return([statement]):
-                done.append(statement)
-            elif in_loop:
-                self.flag_blocks(statement, in_loop)
-                done += [statement, *self.passed_on(statement)]
-            else:
-                rest = _moved_into_branch(statement, statements[position + 1 :])
-                self.flag_blocks(statement, in_loop)
-                guarded = self.with_flags(rest, in_loop)
-                guard = [if_statement(negation(self.returned), guarded, [], statement)] if guarded else []
-                return [*done, statement, *guard]
-        return done
-
-    def passed_on(self, statement: Node) -> list[Node]:
-        """After a loop inside a loop: ``if returned: break``.  Other statements let the break itself through."""
-        if not isinstance(statement, LOOPS):
-            return []
-        leave = gast.copy_location(gast.Break(), statement)
-        return [if_statement(load(self.returned), [leave], [], statement)]
-
-    def set_flags(self, statement: Node, in_loop: bool) -> list[Node]:
+    def noted(self, statement: Node) -> list[Node]:
+        """``result = ...; returned = True``."""
         value = constant(None) if statement.value is None else statement.value
-        flags = [assign(self.result, value), assign(self.returned, constant(True))]
-        leave = [gast.Break()] if in_loop else []
-        return [located(node, statement) for node in [*flags, *leave]]
-
-    def flag_blocks(self, statement: Node, in_loop: bool) -> None:
-        if isinstance(statement, LOOPS):
-            statement.body = self.with_flags(statement.body, in_loop=True)
-            statement.orelse = self.with_flags(statement.orelse, in_loop)
-            return
-        may_return_early = isinstance(statement, TRIES) and has_return(statement.body)
-        map_blocks(statement, lambda block: self.with_flags(block, in_loop))
-        if may_return_early:
-            for handler in statement.handlers:
-                # An exception on the way out (from a `with`, say) overrides the return.
-                handler.body.insert(0, located(assign(self.returned, constant(False)), handler))
-            if statement.orelse:
-                guarded = if_statement(negation(self.returned), statement.orelse, [], statement.orelse[0])
-                statement.orelse = [guarded]
-
-
-def _moved_into_branch(statement: Node, rest: list[Node]) -> list[Node]:
-    """Move `rest` into the one branch of an ``if`` that falls through; what could not move is given back."""
-    if not isinstance(statement, gast.If) or always_leaves(statement.body) == always_leaves(statement.orelse):
-        return rest
-    fall_through = statement.orelse if always_leaves(statement.body) else statement.body
-    fall_through.extend(rest)
-    return []
+        nodes = [assign(self.result, value), assign(self.returned, constant(True))]
+        return [located(node, statement) for node in nodes]
 
 
 def _declares(statements: list[Node]) -> bool:
