@@ -187,7 +187,7 @@ KINDS = (
         "U12",
         "A write to one of several tensors that cannot be followed",
         cause="A write in place to a tensor that is one of several, which one being known only when the Program runs; "
-        "and among them is one from outside, or a view, that a turn of a loop on a tensor has put there.",
+        "and among them is one from outside, or a view that a turn of a loop on a tensor has made.",
         fix="Write to a clone, or write in the turns.",
         example="""
             @paddle.jit.to_static

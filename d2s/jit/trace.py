@@ -265,7 +265,7 @@ def _compiled(tracer: Tracer) -> Traced:
     program.versions = {value: version for value, version in program.versions.items() if version in noted}
     inputs = [value for _, value in tracer.captured.values()]
     edges = [value for value in inputs if not value.stop_gradient]
-    compiled = Compiled(program, inputs, edges, tracer.hook_points)
+    compiled = Compiled(program, inputs, edges, tracer.points_by_every_name())
     sources = tuple([tracer.sources[value] for value in program.block.inputs])
     # Tensors that come with the arguments belong to the caller.
     captured = fetcher([source for source in map(tracer.sources.__getitem__, inputs) if not source.by_type])

@@ -10,7 +10,6 @@ from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.core.spec import Dim, TensorSpec
-from d2s.operators.choices import note_carried
 from d2s.operators.equality import is_plain, is_told_by_value, same_plain_value
 from d2s.operators.guards import is_layer
 from d2s.operators.heap import CONTAINERS, fields_of, is_user_object, restore
@@ -401,7 +400,6 @@ def rebuilt(tracer: Tracer, form: Form, values: Iterator[Value], *sources: Any) 
     """What user code sees for the Values of a form; it may be one of `sources`."""
     if isinstance(form, TensorForm):
         made = Variable(tracer, next(values))
-        note_carried(made)
         note_chosen(made, (symbol_of(tracer, source) for source in sources if isinstance(source, TensorBase)))
         return made
     if isinstance(form, ObjectForm):

@@ -13,36 +13,47 @@ from d2s.core.spec import Dim, Shape, TensorSpec
 from d2s.static.program import Value
 from d2s.static.variable import Variable
 
+_ONE = "_d2s_one"
 _LINKS = "_d2s_chosen"
 _VIEWS = "_d2s_chosen_views"
 _DETACHED = "_d2s_chosen_detached"
-_CARRIED = "_d2s_carried"
+_DETACHED_SOURCES = "_d2s_chosen_detached_sources"
 
 
-def note(chosen: Variable, sources: Iterable[Variable], views: Iterable[Variable] = ()) -> None:
-    """Note that `chosen` is, or shares values with, one of `sources` when the Program runs; it may be one of `views`.
+def note(chosen: Variable, source: Variable, kin: Iterable[Variable] = (), is_view: bool = False) -> None:
+    """Note that `chosen` may be `source` when the Program runs, which shares values with `kin`, and may be a view.
 
     Only views are kept alive: by them something else can be written to, even if nobody else has the view itself.
     """
-    for source in sources:
-        for other in (source, *may_be(source)):
-            if other is not chosen:
-                # By identity, each once: what is chosen among chosen ones shares their sources.
-                chosen.__dict__.setdefault(_LINKS, {})[id(other)] = weakref.ref(other)
-                other.__dict__.setdefault(_LINKS, {})[id(chosen)] = weakref.ref(chosen)
-        for view in views_of(source):
+    # By identity, each once: what is chosen among chosen ones shares their sources.
+    for other in (source, *may_be_one(source)):
+        _link(chosen, other, _ONE)
+    for relative in (source, *kin):
+        for other in (relative, *may_be(relative)):
+            _link(chosen, other, _LINKS)
+        for view in views_of(relative):
             chosen.__dict__.setdefault(_VIEWS, {})[id(view)] = view
-    for view in views:
-        chosen.__dict__.setdefault(_VIEWS, {})[id(view)] = view
+    if is_view:
+        chosen.__dict__.setdefault(_VIEWS, {})[id(source)] = source
 
 
-def note_detached(chosen: Variable, sources: Iterable[Variable]) -> None:
-    """Note that `chosen` may be detached from one of `sources`, or they from it: they share values, and no more."""
-    for source in sources:
-        for other in (source, *may_be(source)):
-            if other is not chosen:
-                chosen.__dict__.setdefault(_DETACHED, {})[id(other)] = weakref.ref(other)
-                other.__dict__.setdefault(_DETACHED, {})[id(chosen)] = weakref.ref(chosen)
+def _link(chosen: Variable, other: Variable, links: str) -> None:
+    if other is not chosen:
+        chosen.__dict__.setdefault(links, {})[id(other)] = weakref.ref(other)
+        other.__dict__.setdefault(links, {})[id(chosen)] = weakref.ref(chosen)
+
+
+def note_detached(chosen: Variable, source: Variable, kin: Collection[Variable]) -> None:
+    """Note that `chosen`, which may be `source`, shares values and no history with the `kin` of that."""
+    for relative in kin:
+        for other in (relative, *may_be_one(relative)):
+            _link(chosen, other, _DETACHED)
+    for other in may_be_detached(source):
+        _link(chosen, other, _DETACHED)
+    sources = chosen.__dict__.setdefault(_DETACHED_SOURCES, {})
+    sources.update(source.__dict__.get(_DETACHED_SOURCES, {}))
+    if kin:
+        sources[id(source)] = source
 
 
 def may_be_detached(variable: Variable) -> list[Variable]:
@@ -50,14 +61,9 @@ def may_be_detached(variable: Variable) -> list[Variable]:
     return _alive(variable.__dict__.get(_DETACHED))
 
 
-def note_carried(chosen: Variable) -> None:
-    """Note that turns of a loop choose `chosen`: what it is now, it may have become in an earlier turn."""
-    chosen.__dict__[_CARRIED] = True
-
-
-def is_carried(variable: Variable) -> bool:
-    """True if turns of a loop have chosen what it is."""
-    return _CARRIED in variable.__dict__
+def may_be_one(variable: Variable) -> list[Variable]:
+    """Those still in use that may be the same tensor as `variable`."""
+    return _alive(variable.__dict__.get(_ONE))
 
 
 def may_be(variable: Variable) -> list[Variable]:
@@ -84,6 +90,11 @@ def views_of(chosen: Variable) -> Collection[Variable]:
     return found.values()
 
 
+def hidden_sources(chosen: Variable) -> Collection[Variable]:
+    """What `chosen` may be that shares values with other tensors: where it is known, a write to it reaches these."""
+    return [*views_of(chosen), *chosen.__dict__.get(_DETACHED_SOURCES, {}).values()]
+
+
 def joined_spec(first: Value, second: Value) -> TensorSpec | None:
     """What two tensors that may take one place have in common, if anything: sizes that differ become unknown."""
     assert first.spec is not None and second.spec is not None
@@ -105,13 +116,13 @@ def may_replace(first: Value, second: Value) -> bool:
 
 
 __all__ = [
-    "is_carried",
+    "hidden_sources",
     "joined_spec",
     "may_be",
     "may_be_detached",
+    "may_be_one",
     "may_replace",
     "note",
-    "note_carried",
     "note_detached",
     "views_of",
 ]

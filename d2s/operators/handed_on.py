@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from d2s.operators import carried
-from d2s.operators.choices import may_be
+from d2s.operators.choices import may_be_one
 from d2s.operators.heap import Heap
 from d2s.operators.sharing import sharing_of
 from d2s.static.variable import Variable
@@ -82,7 +82,7 @@ class HandedOn:
 
     def _note_chosen(self, place: Place, variable: Variable, before: Heap) -> None:
         """Take note of what a branch or a loop in the turn may have chosen."""
-        for other in may_be(variable):
+        for other in may_be_one(variable):
             held = self._begun.get(id(other)) or self._made.get(id(other))
             if held is not None:
                 self._note_one_tensor(place, held)

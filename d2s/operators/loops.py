@@ -16,7 +16,6 @@ from d2s.core.interpreter import state
 from d2s.errors import Location, UnsupportedSyntaxError, user_location
 from d2s.operators import carried
 from d2s.operators.carried import Form, OpenForm, TensorForm, ValueOf, elements_in
-from d2s.operators.choices import note_carried
 from d2s.operators.control_flow import Mark, and_, not_
 from d2s.operators.handed_on import HandedOn, Place, tensors_in
 from d2s.operators.heap import Heap, part_of, write
@@ -360,7 +359,6 @@ class _Loop:
         if not tensors or not isinstance(form, TensorForm):
             return carried.rebuilt(self.tracer, form, values, *sources)
         made = Variable(self.tracer, next(values))
-        note_carried(made)
         note_all_sources(made, tensors)
         return made
 

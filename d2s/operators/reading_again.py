@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from d2s.operators.sharing import family_of, is_here, is_view, peers_of, root_of, share_nothing, sharing_of
-from d2s.operators.views import replaced
 from d2s.static.program import Value
 from d2s.static.variable import Variable
 
@@ -78,7 +77,7 @@ def _take_over(tracer: Tracer, variable: Variable, data: Value, is_view: bool) -
     """Let `variable` have the values of `data`, which its Tensor has already, if there is one."""
     old = variable.value
     tensor = tracer.tensor_object(old)
-    tracer.rebind(variable, replaced(tracer, old, data, is_view))
+    tracer.rebind(variable, tracer.replaced(old, data, is_view))
     if tensor is not None:
         tracer.goes_on(variable.value, tensor)
 

@@ -148,8 +148,8 @@ def note_chosen(chosen: Variable, sources: Iterable[Variable]) -> None:
     tracer: Any = chosen.interpreter
     tracer.may_choose = True
     for source in sources:
-        note(chosen, (source, *_kin(source)), [source] if is_view(source) else ())
-        note_detached(chosen, _detached_kin(source, _detached_from))
+        note(chosen, source, _kin(source), is_view(source))
+        note_detached(chosen, source, _detached_kin(source, detached_here))
 
 
 def note_all_sources(chosen: Variable, sources: list[Variable]) -> None:

@@ -241,6 +241,16 @@ class Tracer(TensorsOfObjects):
         if self.retaining:
             self.python_call(show_retained, (old, variable), effect=True)
 
+    def replaced(self, old: Value, data: Value, is_view: bool = False) -> Value:
+        """A version of a tensor with other values and the same history and hooks.
+
+        If it `is_view`, it goes on sharing them with what `data` is a view of.
+        """
+        out = self.new_value(old.name, data.spec, old.stop_gradient)
+        out = self.emit("replace", (old, data), (out,), {"is_view": is_view}).outputs[0]
+        self.note_chosen(out, (old,))
+        return out
+
     def set_value(self, variable: Variable, value: Any) -> None:
         new = self.tensor_to_write(value, variable)
         if new.dtype != variable.dtype:

@@ -7,17 +7,16 @@ gradients through it are right; hooks stay with the values before the write.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from d2s.core.interpreter import state
 from d2s.errors import LeafError, UnsupportedSyntaxError, user_location
-from d2s.operators.choices import is_carried, may_be, may_be_detached, may_replace, views_of
+from d2s.operators.following import check_written, follow
 from d2s.operators.sharing import (
     View,
     alive,
     chosen_relatives,
-    detached_here,
     family_of,
     is_here,
     is_view,
@@ -181,22 +180,13 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
     in_use = tracer.as_found("family", lambda: {member.value for member in family})
     before = {id(member): (member, member.value) for member in family if member.value in in_use}
     tracer.check_writable(member for member, _ in before.values())
-    others = {
-        id(other): other for member, _ in before.values() for other in may_be(member)
-        if id(other) not in before and is_here(tracer, other)}
-    for member, _ in before.values():
-        _check_none_detached(tracer, member, may_be_detached(member), before)
-        _check_no_hidden_view(tracer, member)
-    for other in others.values():
-        _check_can_follow(tracer, other, before.values())
+    check_written(tracer, [member for member, _ in before.values()])
     peers = [member for member, _ in before.values() if member is not variable and not is_view(member)]
     _write_roots(tracer, variable, peers, value, data_only, (kept, through))
-    for member, was in before.values():
+    for member, _ in before.values():
         if is_view(member):
             _refresh(tracer, member, data_only or root_of(member) is not variable)
-        for other in may_be(member):
-            if id(other) in others and may_replace(was, other.value):
-                _follow(tracer, other, member, was)
+    follow(tracer, before, data_only)
 
 
 def _write_roots(
@@ -211,74 +201,13 @@ def _write_roots(
     shown = [*outer, *filter(tracer.is_tensor_of_run, all_of_them), root][0]
     if shown is not root:
         _write_root(tracer, shown, value, data_only=True)
-        value = Variable(tracer, replaced(tracer, tracer.value_of(value), shown.value, is_view=True))
+        value = Variable(tracer, tracer.replaced(tracer.value_of(value), shown.value, is_view=True))
     _write_root(tracer, root, value, data_only)
     for peer in peers:
         if peer is not shown:
             _replace(tracer, peer, Variable(tracer, shown.value), is_view=True)
     for member, old in before:
         tracer.note_write(old, member.value, *kept)
-
-
-def _check_none_detached(
-    tracer: Tracer, variable: Variable, detached: Iterable[Variable], known: Container[int] = ()
-) -> None:
-    """Refuse a write to `variable`, or what may be that, if some of `detached`, not among those `known`, is in use."""
-    for other in detached:
-        if id(other) not in known and is_here(tracer, other):
-            for value in (variable.value, other.value):
-                tracer.take_apart(value)
-            raise UnsupportedSyntaxError(
-                "an in-place write to what may be a tensor of which a detached one is in use, known only when the "
-                "Program runs, cannot become a graph", user_location(),
-                "Clone what is detached: x.detach().clone().", kind="U23",
-            )
-
-
-def _check_can_follow(tracer: Tracer, variable: Variable, written: Iterable[tuple[Variable, Value]]) -> None:
-    """Refuse a write to `written` that may be one to `variable`, if that is a tensor from outside."""
-    _check_no_hidden_view(tracer, variable)
-    root = root_of(variable)
-    for member in family_of(tracer, root):
-        _check_none_detached(tracer, variable, detached_here(member))
-    if root.value in tracer.tensors or tracer.is_outer(root.value) or tracer.is_leaf(root.value):
-        for _, value in written:
-            tracer.take_apart(value)
-        tracer.take_apart(variable.value)
-        raise UnsupportedSyntaxError(
-            "an in-place write to a tensor that may be one from outside, known only when the Program runs, cannot "
-            "become a graph", user_location(), "Write to a clone of it.", kind="U12",
-        )
-
-
-def _check_no_hidden_view(tracer: Tracer, variable: Variable) -> None:
-    """Refuse a write to what may be a view that a branch or an earlier turn has made: nobody can name its tensor."""
-    for view in views_of(variable):
-        if is_carried(variable) or not is_here(tracer, view):
-            tracer.take_apart(variable.value)
-            raise UnsupportedSyntaxError(
-                "an in-place write to what may be a view that a branch or an earlier turn of a loop has made cannot "
-                "become a graph", user_location(), "Take the view before, or write to the tensor itself.", kind="U12",
-            )
-
-
-def _follow(tracer: Tracer, other: Variable, written: Variable, was: Value) -> None:
-    """Write to `other` what was written to `written`, in runs in which they are one tensor; `was`: before the write."""
-    same = tracer.are_one(was, other.value)
-    value, root = Variable(tracer, written.value), other
-    while (shared := sharing_of(root)) is not None and shared.view is not None:
-        value = shared.view.into_parent(tracer, value)
-        root = shared.view.parent
-    for member in list(family_of(tracer, root)):
-        if member is not root:
-            view = sharing_of(member)
-            assert view is not None and view.view is not None
-            value = view.view.of_parent(tracer)
-            share_nothing(value)
-        tracer.rebind_chosen(member, same, value)
-    if root is not other:
-        # It is a view, derived anew from what its root is now.
-        tracer.rebind_chosen(written, same, other)
 
 
 def _write_root(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) -> None:
@@ -306,14 +235,6 @@ def _write_outer(tracer: Tracer, tensor: Any, variable: Variable, value: Variabl
     tracer.record_write(tensor, variable, tracer.value_of(value))
 
 
-def replaced(tracer: Tracer, old: Value, data: Value, is_view: bool = False) -> Value:
-    """A version of a tensor with other values and the same history and hooks; see `_replace`."""
-    out = tracer.new_value(old.name, data.spec, old.stop_gradient)
-    out = tracer.emit("replace", (old, data), (out,), {"is_view": is_view}).outputs[0]
-    tracer.note_chosen(out, (old,))
-    return out
-
-
 def _refresh(tracer: Tracer, variable: Variable, data_only: bool) -> None:
     """Derive the view `variable` anew; with `data_only`, its history stays as it is."""
     shared = sharing_of(variable)
@@ -333,8 +254,8 @@ def _replace(tracer: Tracer, variable: Variable, data: Variable, is_view: bool =
     If it `is_view`, it goes on sharing them with what `data` is a view of.
     """
     old = variable.value
-    tracer.rebind(variable, replaced(tracer, old, tracer.value_of(data), is_view))
+    tracer.rebind(variable, tracer.replaced(old, tracer.value_of(data), is_view))
     tracer.rewrite_tensor(old, variable.value, data_only=True)
 
 
-__all__ = ["assign", "leave", "replaced", "unknown_relatives", "write"]
+__all__ = ["assign", "leave", "unknown_relatives", "write"]

@@ -21,6 +21,7 @@ from d2s.static.aliases import Alias, Aliases, Question
 from d2s.static.backward_regions import Gradient, Gradients, Loop, choose, cond, merge
 from d2s.static.backward_users import through_hooks, through_py_func, through_py_layer
 from d2s.static.builder import StaticInterpreter
+from d2s.static.hook_points import ANOTHER_NAME
 from d2s.static.keeping import not_computed_anew, records_of_choices, records_read, saved_values
 from d2s.static.program import Block, Operator, Program, Value, map_values
 from d2s.static.rule_reads import RuleReads
@@ -161,6 +162,8 @@ class Backward:
         self.output_numbers: dict[Value, int] = {}
         for number, value in enumerate(program.outputs):
             self.output_numbers.setdefault(value, number)
+        # The same, under the value that a tensor had before writes that have left its history: there its hooks are run.
+        self.hooked_outputs = self._hooked_outputs()
         # Values that a run keeps for their size.
         self.sized: set[Value] = set()
         # Tensors of the leaves made in the run: a run with any is walked on the nodes that its ops would have made.
@@ -187,6 +190,15 @@ class Backward:
         # Where it was said too early: dropped at the end, as each one would be looked for among all operators.
         self.superseded: set[Operator] = set()
         self.certain: frozenset[int] = frozenset()
+
+    def _hooked_outputs(self) -> dict[Value, int]:
+        names = {operator.outputs[0]: operator.inputs[0] for operator in self.forward.all_operators()
+                 if operator.kind in ANOTHER_NAME}
+        found = dict(self.output_numbers)
+        for value, number in self.output_numbers.items():
+            while (value := names.get(value, value)) not in found:
+                found[value] = number
+        return found
 
     # --- the derivation ----------------------------------------------------------------------------------------
 
@@ -294,14 +306,14 @@ class Backward:
 
     def contributions(self, operator: Operator, grads: Gradients) -> None:
         """Hooks of the outputs of an operator, its rules, and what they give to its inputs."""
-        if operator.kind in ("check_bound", "replace"):
-            # Another name of its input, whose hooks wait for the complete gradient.
+        if operator.kind in ANOTHER_NAME:
+            # The hooks of its input wait for the complete gradient.
             self.contribute(grads, operator.inputs[0], grads.pop(operator.outputs[0], None))
             return
         self.visited.add(operator)
         self.reads.check_unwritten(self.record, operator)
         found = self.all_hooked(operator, grads)
-        if any(out in self.hook_points or out in self.output_numbers for out in operator.outputs):
+        if any(out in self.hook_points or out in self.hooked_outputs for out in operator.outputs):
             # A hook may have written to what the rule is about to read.
             self.reads.check_unwritten(self.record, operator)
         op = operator.op
@@ -397,7 +409,7 @@ class Backward:
 
     def hooked(self, value: Value, g: Gradient | None, operator: Operator) -> Gradient | None:
         """The gradient of `value` after its hooks."""
-        point, number = self.hook_points.get(value), self.output_numbers.get(value)
+        point, number = self.hook_points.get(value), self.hooked_outputs.get(value)
         if point is None and number is None:
             return g
         if g is None:

@@ -10,6 +10,9 @@ from d2s.errors import DTypeError, ProgramError
 from d2s.static.program import Block, Operator, Program, Value, rename_reads
 from d2s.static.variable import Variable
 
+# Operators whose result is the tensor that their input is, with its history and hooks.
+ANOTHER_NAME = frozenset({"check_bound", "replace"})
+
 
 class HookPoints:
     """Gives values their hook points.
@@ -89,7 +92,7 @@ class HookPoints:
             definition.outputs += (point,)
         elif definition.kind == "while":
             self.carry_hook_point(definition, definition.outputs.index(value), point)
-        elif definition.kind in ("leaf", "check_bound", "replace"):
+        elif definition.kind == "leaf" or definition.kind in ANOTHER_NAME:
             source = self._materialised[value] if definition.kind == "leaf" else self.hook_point(definition.inputs[0])
             self.hook_points[value] = source
             return source
@@ -101,6 +104,13 @@ class HookPoints:
             return point
         self.definitions[point] = (definition, block)
         return point
+
+    def points_by_every_name(self) -> dict[Value, Value]:
+        """The hook points, also under the names that a tensor has behind writes that have left its history."""
+        for operator in self.program.all_operators():
+            if operator.kind in ANOTHER_NAME and operator.inputs[0] in self.hook_points:
+                self.hook_points.setdefault(operator.outputs[0], self.hook_points[operator.inputs[0]])
+        return self.hook_points
 
     def _deciding(self, value: Value, definition: Operator) -> list[Value]:
         """What `value`, which stops gradients in some runs, does so with."""

@@ -7,8 +7,9 @@ a region (`cond`, `while`) owns blocks, whose operators may read every value of 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType, NoneType
 from typing import TYPE_CHECKING, Any
 
 from d2s.core.op import Op
@@ -108,10 +109,13 @@ class Operator:
     record: Value | None = None
     several: bool = False
 
-    def reads(self) -> Iterator[Value]:
+    def reads(self) -> Sequence[Value]:
         """Values that the operator itself reads: inputs and run-time attributes."""
-        yield from self.inputs
-        yield from values_in(self.attrs)
+        if not self.attrs:
+            return self.inputs
+        found = [*self.inputs]
+        _find_values(self.attrs.values(), found)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,16 +254,27 @@ def all_values(program: Program) -> Iterator[Value]:
 
 def values_in(tree: Any) -> Iterator[Value]:
     """The Values in nested lists, tuples, dicts and slices."""
-    if isinstance(tree, Value):
-        yield tree
-    elif isinstance(tree, list | tuple | set | frozenset):
-        for part in tree:
-            yield from values_in(part)
-    elif isinstance(tree, dict):
-        for part in tree.values():
-            yield from values_in(part)
-    elif isinstance(tree, slice):
-        yield from values_in((tree.start, tree.stop, tree.step))
+    found: list[Value] = []
+    _find_values((tree,), found)
+    return iter(found)
+
+
+# Passes and checks ask each operator time and again what it reads: most of what there is holds nothing.
+_HOLD_NONE = frozenset((bool, int, float, str, NoneType, type, FunctionType))
+
+
+def _find_values(parts: Iterable[Any], found: list[Value]) -> None:
+    for part in parts:
+        if type(part) in _HOLD_NONE:
+            continue
+        if isinstance(part, Value):
+            found.append(part)
+        elif isinstance(part, list | tuple | set | frozenset):
+            _find_values(part, found)
+        elif isinstance(part, dict):
+            _find_values(part.values(), found)
+        elif isinstance(part, slice):
+            _find_values((part.start, part.stop, part.step), found)
 
 
 def map_values(tree: Any, change: Any) -> Any:

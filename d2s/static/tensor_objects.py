@@ -60,7 +60,8 @@ class TensorObjects(HookPoints):
         if found is not None and self.in_scope(found):
             self.recall(found)
         else:
-            if self.is_merged(value) or value in self.may_stop or not self._is_of_this_block(value):
+            first = self._before_writes(value)
+            if self.is_merged(first) or value in self.may_stop or not self._is_of_this_block(first):
                 # It may have a Tensor already: its source's, or one made on another path or in another turn.
                 self.hook_point(value)
             found = self.new_value(f"{value.name}@TENSOR", None, kind=TensorBase)
@@ -98,7 +99,13 @@ class TensorObjects(HookPoints):
             return not any(value in inputs for inputs in self.turn_inputs)
         return defined[1] is self.block
 
+    def _before_writes(self, value: Value) -> Value:
+        """What a tensor was before the writes that have left its history."""
+        while (found := self.definitions.get(value)) is not None and found[0].kind == "replace":
+            value = found[0].inputs[0]
+        return value
+
     def is_merged(self, value: Value) -> bool:
-        """True for a value that control flow chose among several."""
-        found = self.definitions.get(value)
+        """True for a value that control flow chose among several, also behind writes that have left its history."""
+        found = self.definitions.get(self._before_writes(value))
         return found is not None and found[0].kind in ("cond", "while", "check_bound")

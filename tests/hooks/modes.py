@@ -1,4 +1,4 @@
-"""The modes in which the situations run, and the rows that are left out, with the reason."""
+"""The modes in which the situations run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,3 @@ def eager(function: Any) -> Any:
 
 # name -> decorator of the functions inside the situations
 MODES: dict[str, Callable[[Any], Any]] = {"eager": eager, "static": to_static}
-
-# Rows of the contract that have no situation here, with the reason.
-LEFT_OUT: dict[str, str] = {
-    "Q03": "attributes that a hook sets on a gradient: the contract leaves it open",
-    "Q07": "there are no sparse gradients: an embedding has a dense one",
-}

@@ -1,4 +1,4 @@
-"""The rows of the contract: every one has a situation, or a reason to be left out."""
+"""The rows of the contract: every one has a situation."""
 
 _TEXT = """
 A01 A02 A03 A03b A03c A04 A05 A06 A07 A07b A08 A09 A10 A11 A12 A13 A14 B01 B02 B03 B04 B04b B04c B05 B05b B06

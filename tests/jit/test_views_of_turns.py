@@ -129,12 +129,60 @@ def written_behind_a_detached_view(x, c, n):
     return y * shown.sum()
 
 
+def another_tensor_in_the_place(x, c, n):
+    """The view stays one of the first; what has its name is another tensor after some turns."""
+    y = x * 2
+    part = y[0:2]
+    k = 0
+    while k < n:
+        k = k + 1
+        if c > 0:
+            y = x * x
+    part.add_(x[1:3])
+    y.register_hook(recorder(LOG, "y"))
+    return y * part.sum()
+
+
+def overlapping_views_change_places(x, c, n):
+    y = x * 2
+    part, other, whole = y[0:2], y[1:3], y.reshape([3, 1])
+    for _ in range(n):
+        part.multiply_(x[1:3])
+        part, other = other, part
+        other.register_hook(recorder(LOG, "other"))
+    other.add_(x[0:2])
+    whole.register_hook(recorder(LOG, "whole"))
+    return (part * other).sum() + (whole * whole).sum() + y
+
+
+def chosen_views_without_grad(x, c, n):
+    y = x * 2
+    part, other = y[0:2], y[1:3]
+    for _ in range(n):
+        part, other = other, part
+        with d2s.no_grad():
+            part.add_(x[1:3])
+    part.register_hook(recorder(LOG, "part"))
+    return (part * other).sum() + y * y
+
+
+def names_of_views_of_names(x, c, n):
+    y, u = x * 2, x + 1
+    b, part, more = y, y[0:2], u[0:2]
+    for _ in range(n):
+        if c > 0:
+            b, part = u, more
+        b.add_(x)
+        part.multiply_(x[0:2])
+    b.register_hook(recorder(LOG, "b"))
+    return y * u + b * part.sum()
+
+
 WORKS = [
+    another_tensor_in_the_place, overlapping_views_change_places, chosen_views_without_grad, names_of_views_of_names,
     taken_in_each_turn, taken_before_and_in_turns, written_in_the_turn_that_takes_it, taken_in_branches,
-    detached_from_a_view, written_behind_a_detached_view]
-REFUSED = [
-    parts_of_parts, another_part_each_time, of_another_tensor_each_time, swapped_for_a_new_tensor, swapped_for_another,
-    in_a_list]
+    detached_from_a_view, written_behind_a_detached_view, swapped_for_a_new_tensor, swapped_for_another, in_a_list]
+REFUSED = [parts_of_parts, another_part_each_time, of_another_tensor_each_time]
 
 
 def seen(f):

@@ -163,7 +163,55 @@ def in_place_steps(x, z, c, n):
     return x * z, x.detach()
 
 
+def carried_beside_a_detached(x, z, c, n):
+    """Turns carry another name of what is written, or of what another one is detached from."""
+    u, s = z * 2, x.detach()
+    b = u
+    for _ in range(n):
+        u[1:] = 0.5
+        b = x
+    return u, b * s
+
+
+def left_in_a_turn(x, z, c, n):
+    y = x * 2
+    d = y.detach()
+    with d2s.no_grad():
+        d.add_(z)
+    for _ in range(n):
+        if c > 0:
+            return y, d
+        with d2s.no_grad():
+            d.multiply_(z)
+        y.register_hook(recorder(LOG, "y"))
+    return y, d
+
+
+def what_turns_chose_is_written(x, z, c, n):
+    y, u = x * 2, z * 3
+    d, e = y.detach(), u.detach()
+    b = y
+    for _ in range(n):
+        b, d = u, e
+    b.add_(x)
+    d.multiply_(z)
+    b.register_hook(recorder(LOG, "b"))
+    return y, u, b, d, e
+
+
+def swapped_with_detached_views(x, z, c, n):
+    y = x * 2
+    d, e = y.detach()[0:1], y[1:2].detach()
+    for _ in range(n):
+        d.add_(1.0)
+        d, e = e, d
+    with d2s.no_grad():
+        e.multiply_(z[0:1])
+    return y * z, d, e
+
+
 WORKS = [
+    carried_beside_a_detached, left_in_a_turn, what_turns_chose_is_written, swapped_with_detached_views,
     both_written, detached_gets_history, detached_from_a_part, several_steps, sources_are_gone, view_without_history,
     history_comes_later, from_outside, from_outside_with_history, under_no_grad, in_a_branch, in_turns,
     detached_in_a_branch, chosen_among_others, chosen_with_history, leaf_of_its_own, in_place_steps]

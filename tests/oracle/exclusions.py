@@ -10,7 +10,7 @@ from .observe import Seen
 # What a program can contain, as it shows in its text.
 TRAITS = {
     "write": r"add_\(|multiply_\([^g]|\] = ",
-    "remove": r"h\.remove\(",
+    "remove": r"\.remove\(",
     "view": r"\bp = ",
     "hook on a view": r"\bp\.register_hook",
     "layer": r"op\.cube",

@@ -2,7 +2,7 @@
 
 A program is a function ``f(x, y, c, n)`` and a ``drive(f)`` that calls it and differentiates.  `x` and `y` are leaves
 and keep their names; `z` and `u` are never leaves, so they may be written in place; `b` is another name for one of
-these, `p` a view, `s` a tensor without gradient, `h` a handle.
+these, `p` and `q` views, `s` and `d` tensors without gradient, `h` a handle.
 """
 
 from __future__ import annotations
@@ -32,6 +32,41 @@ def nothing(g):
 def stretch(g):
     with op.no_grad():
         op.multiply_(g, g)
+
+
+def helped(t, name):
+    part = t * 0.5
+    part.register_hook(record(name + ' part', plus))
+    t.register_hook(record(name, times))
+    return part + t
+
+
+def adds(t, name):
+    def hook(g):
+        t.register_hook(record(name + ' added', plus))
+        return g * 0.8
+
+    return hook
+
+
+def removes(handle):
+    def hook(g):
+        handle.remove()
+        return g + 0.1
+
+    return hook
+
+
+class Box:
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def scaled(self, factor):
+        self.tensor = self.tensor * factor
+        return self.tensor
+
+
+handles = []
 
 
 """
@@ -105,6 +140,43 @@ stretching = st.builds("{}.register_hook(record('@', stretch))".format, names)
 layers = st.builds("{} = op.cube({})".format, inner, names)
 retaining = st.builds("op.retain({})".format, inner)
 without = st.builds("with op.no_grad():\n    s = {} * {}".format, names, operands)
+views = st.sampled_from(["p", "q"])
+parts = st.sampled_from(["1:3", "0:2", "2:", "::2"])
+shared = st.sampled_from(["z", "u", "b", "d"])
+sharing = st.one_of(
+    st.builds("d = {}.detach()".format, st.sampled_from(["z", "u", "b", "p", "q"])),
+    st.builds("{} = {}[{}]".format, views, shared, parts),
+    st.sampled_from(["p, q = q, p", "p = q", "b = d", "d = b.detach()", "b = z", "b = u"]),
+    st.builds("op.{}({}, {})".format, st.sampled_from(["add_", "multiply_"]), views,
+              st.sampled_from(["x[0:2]", "p", "q", "y[1:3]", "d[2:4]"])),
+    st.builds("op.{}({}, {})".format, st.sampled_from(["add_", "multiply_"]), shared,
+              st.sampled_from(["x", "y", "z", "d", "u"])),
+    st.builds("with op.no_grad():\n    op.add_({}, {})".format, shared, names),
+    st.builds("with op.no_grad():\n    op.add_({}, y[0:2])".format, views),
+    st.builds("{0} = {0} + op.concat([p, q])".format, inner),
+    st.builds("{0} = {0} * d".format, inner),
+    st.builds("{}.register_hook(record('@', {}))".format, st.sampled_from(["p", "q", "d", "b"]),
+              st.sampled_from(["plus", "times"])),
+)
+objects = st.one_of(
+    st.builds("{0} = helped({0}, '@')".format, inner),
+    st.builds("held[{}] = {}".format, st.integers(0, 1), inner),
+    st.builds("{} = held[0] + held[1] * {}".format, inner, scales),
+    st.builds("held[{}].register_hook(record('@', {}))".format, st.integers(0, 1), changes),
+    st.builds("for t in held:\n    t.register_hook(record('@', {}))".format, changes),
+    st.builds("table['a'] = {}".format, names),
+    st.builds("{} = table['a'] * {}".format, inner, operands),
+    st.builds("box.tensor = {}".format, inner),
+    st.builds("{} = box.scaled({}) + {}".format, inner, scales, names),
+    st.builds("box.tensor.register_hook(record('@', {}))".format, changes),
+    st.builds("handles.append({})".format, registered),
+)
+live = st.one_of(
+    st.builds("{0}.register_hook(record('@', adds({0}, '@')))".format, inner),
+    st.builds("{}.register_hook(record('@', removes(h)))".format, names),
+    st.builds("h = {}".format, registered),
+    st.builds("handles.append({})".format, registered),
+)
 KINDS = {
     "plain": [assigning, assigning, hooking, hooking, multiple, without, retaining],
     "layers": [assigning, assigning, hooking, hooking, layers],
@@ -112,6 +184,17 @@ KINDS = {
     "writes": [assigning, hooking, writing],
     "views": [assigning, hooking, viewing],
     "written views": [assigning, hooking, viewing, writing],
+    "objects": [assigning, hooking, objects, objects],
+}
+
+
+# Between eager and static mode only: of detached tensors PyTorch lets all share a version, and Paddle loses gradients;
+# which hooks run that others add and remove, the contract says where they differ (rule 4).
+SHARED, LIVE = "shared", "live"
+STATEMENTS = {
+    **KINDS,
+    SHARED: [assigning, hooking, sharing, sharing, sharing],
+    LIVE: [assigning, objects, hooking, live, live],
 }
 
 
@@ -130,7 +213,7 @@ def statement(draw: st.DrawFn, kind: str, depth: int, in_loop: bool) -> str:
         forms += ["break", "continue"]
     form = draw(st.sampled_from(forms))
     if form == "simple":
-        return draw(st.one_of(KINDS[kind]))
+        return draw(st.one_of(STATEMENTS[kind]))
     if form == "exit":
         return f"if {draw(tests)}:\n    return z, u"
     if form in ("break", "continue"):
@@ -159,6 +242,8 @@ def drives(draw: st.DrawFn, kind: str) -> str:
     if kind == "plain" and draw(st.booleans()):
         lines.append("op.retain(u0)")
     last = calls - 1
+    if kind in ("objects", LIVE):
+        lines.append(f"for handle in handles[{draw(st.integers(0, 1))}::2]: handle.remove()")
     lines.append(f"loss = z0 * u{last} + u0.tanh() * z{last}")
     lines += draw(st.sampled_from([
         ["op.backward([loss], [[1.0, 0.5, -0.3, 0.7]], False)"],
@@ -199,10 +284,16 @@ def text_of(body: str, after: str) -> str:
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> str:
+def programs(draw: st.DrawFn, kinds: tuple[str, ...] = tuple(KINDS)) -> str:
     """The text of a module that defines `f` and `drive`; it needs a global `op`."""
-    kind = draw(st.sampled_from(sorted(KINDS)))
+    kind = draw(st.sampled_from(sorted(kinds)))
     start = ["z = x * y", draw(st.sampled_from(["u = x + y * 0.6", "u = z + 0.2", "u = (z * 0.5).tanh()"])),
-             f"b = {draw(names)}", "s = x.detach()", "h = z.register_hook(record('@', plus))"]
-    start += ["p = z[1:3]"] * ("view" in kind)
+             f"b = {draw(inner if kind == SHARED else names)}", "s = x.detach()",
+             "h = z.register_hook(record('@', plus))"]
+    if "view" in kind or kind == SHARED:
+        start.append("p = z[1:3]")
+    if kind == SHARED:
+        start += ["q = u[0:2]", "d = z.detach()"]
+    if kind in ("objects", LIVE):
+        start += ["held = [z, u]", "table = {'a': x}", "box = Box(u)"]
     return written(start, draw(block(kind, 2, least=2, most=6)), draw(drives(kind)))

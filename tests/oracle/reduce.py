@@ -39,13 +39,19 @@ def _shorter(text: str) -> Iterator[str]:
 
 
 def _replacements(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    if not isinstance(statement, ast.FunctionDef | ast.Return):
+    if not isinstance(statement, ast.FunctionDef | ast.Return) and not _counts_turns(statement):
         yield []
         for field in ("body", "orelse"):
             inner = getattr(statement, field, [])
             exits = any(isinstance(node, ast.Break | ast.Continue) for part in inner for node in ast.walk(part))
             if inner and not exits:
                 yield inner
+
+
+def _counts_turns(statement: ast.stmt) -> bool:
+    """True for ``k2 = k2 + 1``: a loop without it does not end."""
+    return isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]).startswith("k") and (
+        isinstance(statement.value, ast.BinOp))
 
 
 def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:

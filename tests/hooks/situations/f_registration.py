@@ -257,6 +257,26 @@ def the_same_object_for_both_hooks(paddle, to_static):
     return seen[0] is seen[1]
 
 
+@situation("Q03", [True, True])
+def attributes_of_the_gradient_are_there_for_the_next_hook(paddle, to_static):
+    """The contract leaves it open; it is alike in both modes."""
+    seen = []
+
+    def mark(g):
+        g.mark = "marked"
+
+    @to_static
+    def f(x):
+        y = 3 * x
+        for tensor in (y, x):
+            tensor.register_hook(mark)
+            tensor.register_hook(lambda g: seen.append(hasattr(g, "mark")))
+        return y * 2
+
+    f(leaf(paddle, 2.0)).backward()
+    return seen
+
+
 @situation("Q04", [True])
 def gradient_has_a_name(paddle, to_static):
     seen = []
@@ -294,3 +314,22 @@ def hook_that_closes_over_its_tensor(paddle, to_static):
     gone = run()
     gc.collect()
     return "freed" if gone() is None else "leaked"
+
+
+@situation("Q07", ([("Tensor", [4, 2])], [[1.0, 1.0], [2.0, 2.0], [1.0, 1.0], [3.0, 3.0]]))
+def gradient_of_an_embedding_is_dense(paddle, to_static):
+    log = []
+    embedding = paddle.nn.Embedding(4, 2)
+
+    def hook(g):
+        log.append((type(g).__name__, list(g.shape)))
+        return g + 1
+
+    embedding.weight.register_hook(hook)
+
+    @to_static
+    def f(rows):
+        return embedding(rows).sum()
+
+    f(paddle.to_tensor([1, 3, 3])).backward()
+    return log, val(embedding.weight.grad)

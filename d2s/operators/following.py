@@ -1,0 +1,186 @@
+"""In-place writes followed to what control flow may have chosen: each becomes what was written, in runs in which it is.
+
+Which tensor a branch or the turns of a loop have chosen, only the run knows: it is asked whether two values are one
+tensor.  From each that is one the write goes on as from the tensor itself, to what that is a view of, to views, to what
+is detached, and to what may be one of these.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.operators.choices import hidden_sources, may_be, may_be_detached, may_be_one, may_replace
+from d2s.operators.sharing import (
+    family_of,
+    is_here,
+    is_view,
+    peers_of,
+    root_of,
+    share_nothing,
+    sharing_of,
+)
+from d2s.static.program import Value
+from d2s.static.variable import ObjectVariable, Variable
+
+if TYPE_CHECKING:
+    from d2s.operators.tracer import Tracer
+
+MAX_STEPS = 64
+
+
+class _Changed(NamedTuple):
+    """A tensor that the write has reached, and in which runs (None: all); `seen`: by way of which others."""
+
+    member: Variable
+    runs: ObjectVariable | None
+    seen: frozenset[int]
+
+
+def follow(tracer: Tracer, before: dict[int, tuple[Variable, Value]], data_only: bool) -> None:
+    """Let the write that has changed the tensors `before` reach those that may be one of them.
+
+    `before` has what each was before the write; with `data_only` history stays as it is.
+    """
+    _Following(tracer, before, data_only).run()
+
+
+class _Following:
+    """One write."""
+
+    def __init__(self, tracer: Tracer, before: dict[int, tuple[Variable, Value]], data_only: bool) -> None:
+        self.tracer = tracer
+        self.data_only = data_only
+        self.was = {number: value for number, (_, value) in before.items()}
+        self.always = frozenset(before)
+        # The runs in which the write has come to a tensor, by the root of that.
+        self.done: dict[int, ObjectVariable] = {}
+        self.queue = [_Changed(member, None, frozenset((number,))) for number, (member, _) in before.items()]
+
+    def run(self) -> None:
+        for changed in self.queue:
+            for other in self.candidates(changed):
+                self.reach(changed, other)
+
+    def candidates(self, changed: _Changed) -> list[Variable]:
+        """What may be the tensor that has changed."""
+        tracer, first = self.tracer, self.was[id(changed.member)]
+        found = [
+            other for other in may_be_one(changed.member)
+            if id(other) not in self.always and id(other) not in changed.seen and is_here(tracer, other)
+            and may_replace(first, self.was.get(id(other), other.value))]
+        # The same each time that the trace comes here, whatever Python has collected so far.
+        in_use = tracer.as_found(f"followed from {first.name}", lambda: {other.value for other in found})
+        return [other for other in found if other.value in in_use]
+
+    def reach(self, changed: _Changed, other: Variable) -> None:
+        """Let the write reach `other`, in runs in which it is the tensor that has changed."""
+        tracer, member = self.tracer, changed.member
+        root = root_of(other)
+        group = [one for peer in peers_of(tracer, root) for one in family_of(tracer, peer)]
+        for one in group:
+            self.was.setdefault(id(one), one.value)
+        check_followed(tracer, group, [self.was[id(member)]])
+        if len(self.queue) > MAX_STEPS:
+            raise UnsupportedSyntaxError(
+                "an in-place write may reach too many tensors that branches and turns have chosen", user_location(),
+                "Write to a clone of it.", kind="U12")
+        same = tracer.are_one(self.was[id(member)], self.was[id(other)])
+        if changed.runs is not None:
+            same = self.both(changed.runs, same)
+        done = self.done.get(id(root))
+        if done is not None:
+            same = self.both(same, tracer.python_call(operator.not_, (done,), kind=bool))
+        self.done[id(root)] = same if done is None else tracer.python_call(operator.or_, (done, same), kind=bool)
+        self.write(root, other, member, same)
+        if root is not other:
+            # The member is a view, derived anew from what its root is now, and its views with it.
+            tracer.rebind_chosen(member, same, other)
+            self.derive(list(family_of(tracer, member))[1:], same, self.data_only)
+        # What may be `other` may be the member too, and is asked that.
+        seen = changed.seen | {id(other)}
+        self.queue += [_Changed(one, same, seen | {id(one)}) for one in group if one is not other]
+
+    def write(self, root: Variable, other: Variable, member: Variable, same: ObjectVariable) -> None:
+        """Write what `member` has become to `other`, of which `root` is the tensor, in the runs `same`."""
+        tracer = self.tracer
+        value, tensor = Variable(tracer, member.value), other
+        while (shared := sharing_of(tensor)) is not None and shared.view is not None:
+            value, tensor = shared.view.into_parent(tracer, value), shared.view.parent
+        if self.data_only and root is not other:
+            value = Variable(tracer, tracer.replaced(root.value, tracer.value_of(value)))
+        tracer.rebind_chosen(root, same, value)
+        self.derive(list(family_of(tracer, root))[1:], same, self.data_only)
+        for peer in peers_of(tracer, root)[1:]:
+            shown = Variable(tracer, tracer.replaced(peer.value, root.value, is_view=True))
+            tracer.rebind_chosen(peer, same, shown)
+            self.derive(list(family_of(tracer, peer))[1:], same, True)
+
+    def derive(self, views: Iterable[Variable], same: ObjectVariable, data_only: bool) -> None:
+        """Derive views anew from what their tensors are now, in the runs `same`."""
+        tracer = self.tracer
+        for view in views:
+            shared = sharing_of(view)
+            assert shared is not None and shared.view is not None
+            fresh = shared.view.of_parent(tracer)
+            share_nothing(fresh)
+            if data_only:
+                fresh = Variable(tracer, tracer.replaced(view.value, tracer.value_of(fresh), is_view=True))
+            tracer.rebind_chosen(view, same, fresh)
+
+    def both(self, first: ObjectVariable, second: ObjectVariable) -> ObjectVariable:
+        found: ObjectVariable = self.tracer.python_call(operator.and_, (first, second), kind=bool)
+        return found
+
+
+def check_followed(tracer: Tracer, members: Iterable[Variable], written: Iterable[Value]) -> None:
+    """Refuse a write to `members` of one tensor that cannot be followed, as one to what may be `written`.
+
+    That is if what shares their values was chosen among views or detached tensors that are not here any more, or if
+    they are from outside.
+    """
+    for member in members:
+        _check_nothing_hidden(tracer, member)
+        if member.value in tracer.tensors or tracer.is_outer(member.value) or tracer.is_leaf(member.value):
+            for value in (*written, member.value):
+                tracer.take_apart(value)
+            raise UnsupportedSyntaxError(
+                "an in-place write to a tensor that may be one from outside, known only when the Program runs, cannot "
+                "become a graph", user_location(), "Write to a clone of it.", kind="U12",
+            )
+
+
+def check_written(tracer: Tracer, members: Iterable[Variable]) -> None:
+    """The same of the tensor that is written itself, which may be from outside."""
+    for member in members:
+        _check_nothing_hidden(tracer, member)
+
+
+def _check_nothing_hidden(tracer: Tracer, member: Variable) -> None:
+    """Refuse a write to `member` if what it may share values with cannot be named: a turn or a branch has made that."""
+    for other in (member, *may_be(member), *may_be_detached(member)):
+        if not is_here(tracer, other):
+            continue
+        for source in hidden_sources(other):
+            if not is_here(tracer, source):
+                for value in (member.value, other.value):
+                    tracer.take_apart(value)
+                _refuse(is_view(source))
+
+
+def _refuse(is_of_view: bool) -> Any:
+    if is_of_view:
+        raise UnsupportedSyntaxError(
+            "an in-place write to what may be a view that a branch or an earlier turn of a loop has made cannot "
+            "become a graph", user_location(), "Take the view before, or write to the tensor itself.", kind="U12",
+        )
+    raise UnsupportedSyntaxError(
+        "an in-place write to what may be a tensor of which a detached one is in use, known only when the "
+        "Program runs, cannot become a graph", user_location(),
+        "Clone what is detached: x.detach().clone().", kind="U23",
+    )
+
+
+__all__ = ["check_followed", "check_written", "follow"]
