@@ -50,11 +50,12 @@ def entry_of(program: ConcreteProgram, compiled: Compiled) -> Entry:
     def values(sources: tuple[Source, ...]) -> list[str]:
         return [source.expression(guards.names) for source in sources]
 
-    tensors, read = values(traced.tensors), guards.live_reads()
+    tensors, objects, read = values(traced.tensors), _listed(values(traced.objects)), guards.live_reads()
     lines = [
         "def enter(args, is_known=False):",
         "    if not is_known:",
         "        try:",
+        *(f"            {line}" for line in guards.names.beginning()),
         "            if not (",
         *(f"                {condition} and" for condition in guards.live_conditions(program.grad_mode)),
         "                True): return MISSED",
@@ -63,6 +64,7 @@ def entry_of(program: ConcreteProgram, compiled: Compiled) -> Entry:
         # What has just been looked at need not be looked up again.
         f"        tensors = ({_listed(read.get(tensor, tensor) for tensor in tensors)})",
         "    else:",
+        *(f"        {line}" for line in guards.names.beginning()),
         f"        tensors = ({_listed(tensors)})",
     ]
     if not compiled.checks:
@@ -78,7 +80,7 @@ def entry_of(program: ConcreteProgram, compiled: Compiled) -> Entry:
         "    users.append(errors)",
         "    set_errors(silent(errors))",
         "    try:",
-        f"        return function(run, {_listed(values(traced.objects))})",
+        f"        return function(run, {objects})",
         "    except Exception as error:",
         "        explained = in_the_users_terms(error, function)",
         "        if explained is error: raise",

@@ -77,7 +77,7 @@ def _module_attribute(tracer: Tracer, module: ModuleType, name: str) -> Any:
     tracer.guards.add(Guard(source, "type({v}) is {k0}", (type(module),), type(module).__name__))
     if name in held:
         return tracer.read(Held(source, name), held[name], getattr, module, name)
-    absent = Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}", is_live=True)
+    absent = Guard(source, repr(name) + " not in {d}", (), f"without an own {name}", is_live=True)
     tracer.require(absent, module)
     return late_call(_read(tracer, source, module, "__getattr__"), name)
 
@@ -253,7 +253,7 @@ def _plain_attribute(tracer: Tracer, value: Any, name: str, found: Any, is_own: 
     source = tracer.source_of(value)
     if source is not None and is_own and isinstance(found, functools.cached_property):
         # Asked first: to look for it where it is not there yet would compute it.
-        tracer.require(Guard(source, repr(name) + " in {v}.__dict__", (), f"an own {name}"), value)
+        tracer.require(Guard(source, repr(name) + " in {d}", (), f"an own {name}"), value)
     if source is not None and tracer.is_later(value, "attr", name) and not callable(found):
         return tracer.python_call(getattr, (value, name), effect=True)
     result = _found(tracer, source, value, name)
@@ -289,7 +289,7 @@ def _guard_absent(tracer: Tracer, value: Any, name: str) -> None:
     if source is not None and hasattr(value, "__dict__"):
         # What is written to its `__dict__` by hand, a Layer does not tell; of those of d2s that is compared apart.
         is_live = not is_layer(value) or is_of_user(type(value))
-        guard = Guard(source, repr(name) + " not in {v}.__dict__", (), f"without an own {name}", is_live=is_live)
+        guard = Guard(source, repr(name) + " not in {d}", (), f"without an own {name}", is_live=is_live)
         tracer.require(guard, value)
 
 

@@ -43,7 +43,7 @@ NEVER = "False"
 class Guard:
     """One condition: `template` with ``{v}`` for the value at `source`, and the objects it compares with.
 
-    That of a tensor leaves it in the variable ``{t}``.
+    ``{d}`` is the ``__dict__`` of the value.  That of a tensor leaves it in the variable ``{t}``.
 
     Attributes
     ----------
@@ -72,6 +72,8 @@ class Guard:
         if self.other is not None:
             parts["w"] = self.other.expression(names)
         found = self.source.expression(names)
+        if "{d}" in self.template:
+            parts["d"] = Attribute(self.source, "__dict__").expression(names)
         if self.spec is not None:
             parts["t"] = names.local(found)
         return self.template.format(v=found, **parts)
@@ -79,7 +81,7 @@ class Guard:
     def checker(self) -> Callable[[Any], bool]:
         """The condition as a function of the value at `source`."""
         operands = {f"k{i}": operand for i, operand in enumerate(self.operands)}
-        text = self.template.format(v="v", **{name: name for name in operands})
+        text = self.template.format(v="v", d="v.__dict__", **{name: name for name in operands})
 
         def holds(thing: Any) -> bool:
             return bool(eval(_code_of(text), {**_HELPERS, **operands, "v": thing}))
@@ -348,8 +350,9 @@ class GuardSet:
         return len(set(found)) == len(found)
 
     def _compiled(self, conditions: Iterable[str]) -> Callable[[dict[str, Any]], bool]:
-        lines = ["def check(args):", "    try:", "        return ("]
-        lines += [f"            {condition} and" for condition in conditions]
+        conditions = [*conditions]
+        lines = ["def check(args):", "    try:", *(f"        {line}" for line in self.names.beginning())]
+        lines += ["        return (", *(f"            {condition} and" for condition in conditions)]
         lines += ["            True)", "    except unreadable:", "        return False"]
         namespace = self.namespace()
         exec(compile("\n".join(lines), "<d2s guards>", "exec"), namespace)
@@ -367,6 +370,9 @@ class GuardSet:
         What was read there may be behind a property now, or not be there at all.
         """
         namespace = self.names.namespace | _HELPERS | {"args": args}
+        for line in self.names.beginning():
+            name, _, expression = line.partition(" = ")
+            namespace[name] = _evaluates(expression, namespace, ABSENT)
         found: dict[tuple[Any, ...], Change] = {}
         for condition, guard in self.guards.items():
             path = guard.source.identity

@@ -17,10 +17,12 @@ from d2s.core.interpreter import TensorBase
 from d2s.operators import policy
 from d2s.operators.equality import is_plain, same_thing
 from d2s.operators.guards import REGISTRIES, Guard, guard_for, lookup
-from d2s.operators.sources import Attribute, Constant
+from d2s.operators.sources import Attribute, Constant, Held
 
 # The first is that of the sublayers.
 _TABLES = ("_sub_layers", "_forward_pre_hooks", "_forward_post_hooks")
+# Attributes of all Layers that no class of a user is expected to have another meaning for.
+_PLAIN = (*_TABLES, *REGISTRIES)
 # What all Layers have.
 _OF_ALL = frozenset({
     "_parameters", "_buffers", "_sub_layers", "_non_persistable_buffers", "training", "_dtype", "_names"})
@@ -44,17 +46,43 @@ def guards_of(layer: Any, whole: bool, stored: frozenset[str]) -> Iterator[Guard
     # Layers of d2s that are no containers do not look whether they have sublayers.
     is_leaf = is_of_d2s and not held["_sub_layers"] and names.isdisjoint(_BELOW)
     tables = _TABLES[is_leaf:]
-    template = " and ".join(f"{{v}}.{name} is {{k{i}}}" for i, name in enumerate(tables))
+    for name in tables:
+        yield Guard(path_to(layer, name), "{v} is {k0}", (held[name],), "what it was", is_live=True)
     if is_of_d2s:
         # Nothing has come that hides a method, or an entry of a table.
-        template += f" and len({{v}}.__dict__) == {len(held)}"
-    yield Guard(source, template, tuple(held[name] for name in tables), "its tables", is_live=True)
+        yield Guard(source, f"len({{d}}) == {len(held)}", (), f"one with {len(held)} attributes", is_live=True)
+    yield from _class_guards(type(layer))
     for module, name, function in _functions_of_modules(methods):
         yield Guard(Attribute(Constant(module), name), "{v} is {k0}", (function,), f"{name} of {module.__name__}")
     for name in sorted(names & held.keys() - {*_TABLES, *REGISTRIES} - stored):
-        yield _setting(Attribute(source, name), held[name])
+        yield _setting(path_to(layer, name), held[name])
     state = layer_state(layer, whole, stored)
     yield Guard(source, "{k1}({v}, {k2}, {k3}, {k0})", (state, same_state, whole, stored), "its layers and hooks")
+
+
+def path_to(layer: Any, name: str) -> Attribute:
+    """The path to an attribute that a Layer holds itself.
+
+    A Layer is not asked for what code of d2s reads of it: Python looks for `__getattr__` first, and takes three times
+    as long.  That its classes give the name no other meaning is among `guards_of`.
+    """
+    cls = type(layer)
+    is_known = name in _PLAIN or not policy.is_of_user(cls)
+    if is_known and not any(name in base.__dict__ for base in cls.__mro__):
+        return Held(Constant(layer), name)
+    return Attribute(Constant(layer), name)
+
+
+def _class_guards(cls: type) -> Iterator[Guard]:
+    """The conditions that `path_to` finds what asking the Layer would."""
+    for base in cls.__mro__[:-1]:
+        if policy.is_of_user(base):
+            template = " and ".join(f"{name!r} not in {{d}}" for name in _PLAIN if name not in base.__dict__)
+            shown = "without the tables of a Layer"
+        else:
+            # Names come to it, if ever, for a test; none goes.
+            template, shown = f"len({{d}}) == {len(base.__dict__)}", "as d2s has made it"
+        yield Guard(Constant(base), template or "True", (), shown, is_live=True)
 
 
 def _setting(source: Attribute, value: Any) -> Guard:

@@ -119,7 +119,9 @@ class Attribute(Source):
     name: str
 
     def expression(self, names: GuardNames) -> str:
-        return f"{self.base.expression(names)}.{self.name}"
+        found = f"{self.base.expression(names)}.{self.name}"
+        # All that an object holds is read by several guards.
+        return names.held(found) if self.name == "__dict__" and isinstance(self.base, Constant) else found
 
     @property
     def by_type(self) -> bool:
@@ -138,7 +140,7 @@ class Held(Attribute):
     """What the object at another path holds itself under a name: nothing else is asked for it."""
 
     def expression(self, names: GuardNames) -> str:
-        return f"{self.base.expression(names)}.__dict__[{self.name!r}]"
+        return f"{Attribute(self.base, '__dict__').expression(names)}[{self.name!r}]"
 
 
 @dataclass(frozen=True)
@@ -154,9 +156,11 @@ class Item(Source):
 
     def expression(self, names: GuardNames) -> str:
         key = repr(self.key) if isinstance(self.key, PRIMITIVES) else names.of(self.key)
-        if self.kind is not None:
-            return f"{names.of(self.kind)}.__getitem__({self.base.expression(names)}, {key})"
-        return f"{self.base.expression(names)}[{key}]"
+        base = self.base.expression(names)
+        if isinstance(self.base, Held):
+            # A table of a Layer, of which most often several items are read.
+            base = names.held(base)
+        return f"{base}[{key}]" if self.kind is None else f"{names.of(self.kind)}.__getitem__({base}, {key})"
 
     @property
     def by_type(self) -> bool:
@@ -196,10 +200,19 @@ class GuardNames:
         self.namespace: dict[str, Any] = {}
         self._known: dict[int, str] = {}
         self._locals: dict[str, str] = {}
+        self._held: dict[str, str] = {}
 
     def local(self, expression: str) -> str:
         """The name of a variable of the guard for what `expression` gives."""
         return self._locals.setdefault(expression, f"t{len(self._locals)}")
+
+    def held(self, expression: str) -> str:
+        """The name of a variable that a function has for what `expression` gives, from its `beginning` on."""
+        return self._held.setdefault(expression, f"d{len(self._held)}")
+
+    def beginning(self) -> list[str]:
+        """The assignments that a function begins with in which expressions stand."""
+        return [f"{name} = {expression}" for expression, name in self._held.items()]
 
     def of(self, thing: Any) -> str:
         found = self._known.get(id(thing))
@@ -213,7 +226,8 @@ def fetcher(sources: Sequence[Source]) -> Callable[[dict[str, Any]], tuple[Any, 
     """A function of the arguments that reads the values at `sources`."""
     names = GuardNames()
     parts = ", ".join(source.expression(names) for source in sources)
-    text = f"def fetch(args):\n    return ({parts}{',' if sources else ''})"
+    lines = ["def fetch(args):", *names.beginning(), f"return ({parts}{',' if sources else ''})"]
+    text = "\n    ".join(lines)
     namespace = names.namespace
     exec(compile(text, "<d2s inputs>", "exec"), namespace)
     fetch: Callable[[dict[str, Any]], tuple[Any, ...]] = namespace["fetch"]

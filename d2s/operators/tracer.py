@@ -499,7 +499,7 @@ class Tracer(TensorsOfObjects):
             held = layer.__dict__[registry]
             for name, tensor in held.items():
                 if tensor is not None:
-                    self.read(Item(Attribute(Constant(layer), registry), name), tensor, getattr, layer, name)
+                    self.read(Item(layer_guards.path_to(layer, registry), name), tensor, getattr, layer, name)
         stored = frozenset(place[2] for place in self.pending if place[:2] == (id(layer), "attr"))
         for guard in layer_guards.guards_of(layer, whole, stored):
             self.guards.add(guard)
