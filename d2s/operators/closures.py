@@ -365,11 +365,11 @@ class Lowering:
             return self.tracer.materialise(content.value)
         return content.value if isinstance(content, ObjectVariable) else self(content)
 
-    def given_away(self) -> list[Any]:
-        """What traced code has made, and the run has, here, in its place."""
-        return [
-            made.thing for made in self.made.values()
-            if made.template is not None and not made.is_whole and self.tracer.in_scope(made.value)]
+    def given_away(self) -> dict[Value, Any]:
+        """What traced code has made, by what the run has, here, in its place."""
+        return {
+            made.value: made.thing for made in self.made.values()
+            if made.template is not None and not made.is_whole and self.tracer.in_scope(made.value)}
 
     def refresh(self) -> None:
         """Before code that is not traced runs: what it can see in cells, containers and objects is what they hold."""

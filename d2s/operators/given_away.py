@@ -21,6 +21,7 @@ from d2s.operators.guards import is_layer
 from d2s.operators.heap import content_of
 from d2s.operators.open_items import is_open
 from d2s.operators.tracer import Tracer
+from d2s.static.program import Value
 from d2s.static.runtime import MISSING, check_contents, contents_of
 from d2s.static.variable import ObjectVariable
 
@@ -49,21 +50,31 @@ def watched(tracer: Tracer, given: Iterable[Any], with_earlier: bool = True) -> 
 
 
 def _still_seen(tracer: Tracer) -> list[Any]:
-    """What was given away and traced code may still look at: somebody besides the trace itself refers to it."""
-    things = tracer.lowering.given_away()
-    # By the list, by what is noted of it, and by the call; and by what else the trace notes.
+    """What was given away and traced code may still look at."""
+    given = tracer.lowering.given_away()
+    # The same each time that the trace comes here, whoever refers to it by then.
+    seen = tracer.as_found("still seen", lambda: _referred_to(tracer, given))
+    return [given[value] for value in seen if value in given]
+
+
+def _referred_to(tracer: Tracer, given: dict[Value, Any]) -> list[Value]:
+    """Those of the things `given` away, by what stands for them, to which somebody besides the trace itself refers."""
+    # By the dict, by what is noted of it, and by the call; and by what else the trace notes.
     others = {
         id(thing): sys.getrefcount(thing) - 4 - (id(thing) in tracer.frozen_containers) - tracer.is_made(thing)
-        for thing in things}
-    inner = {id(thing): [part for part in _parts(thing) if id(part) in others] for thing in things}
+        for thing in given.values()}
+    inner = {value: [part for part in _parts(thing) if id(part) in others] for value, thing in given.items()}
     for parts in inner.values():
         for part in parts:
             others[id(part)] -= 1
-    found = [thing for thing in things if others[id(thing)] > 0]
-    seen = {id(thing) for thing in found}
-    for thing in found:
-        found += [part for part in inner[id(thing)] if id(part) not in seen]
-        seen.update(map(id, inner[id(thing)]))
+    values = {id(thing): value for value, thing in given.items()}
+    found = [value for value, thing in given.items() if others[id(thing)] > 0]
+    seen = set(found)
+    for value in found:
+        for part in inner[value]:
+            if values[id(part)] not in seen:
+                seen.add(values[id(part)])
+                found.append(values[id(part)])
     return found
 
 

@@ -158,7 +158,7 @@ def note_all_sources(chosen: Variable, sources: list[Variable]) -> None:
     if view is None:
         note_chosen(chosen, sources)
     else:
-        _join_view(chosen, view)
+        join_view(chosen, view)
 
 
 def _one_view(sources: list[Variable]) -> View | None:
@@ -192,10 +192,11 @@ def link(op: Op, args: tuple[Any, ...], attrs: dict[str, Any], result: Any, trac
         parent = _detached(parent, tracer)
     parts = list(enumerate(result)) if isinstance(result, tuple) else [(None, result)]
     for index, part in parts:
-        _join_view(part, View(parent, op, args[1:], attrs, index))
+        join_view(part, View(parent, op, args[1:], attrs, index))
 
 
-def _join_view(variable: Variable, view: View) -> None:
+def join_view(variable: Variable, view: View) -> None:
+    """Note that `variable` is this view."""
     _ensure(variable).view = view
     _ensure(view.parent).views.append(weakref.ref(variable))
 
@@ -210,7 +211,7 @@ def _join_detached(parent: Variable, result: Variable, tracer: Tracer) -> None:
         # If nobody else holds it, it still joins what else is detached from it.
         _ensure(result).source = parent
     else:
-        _join_view(result, View(_detached(view.parent, tracer), view.op, view.rest, view.attrs, view.index))
+        join_view(result, View(_detached(view.parent, tracer), view.op, view.rest, view.attrs, view.index))
 
 
 def _detached(variable: Variable, tracer: Tracer) -> Variable:
@@ -308,6 +309,6 @@ def share_nothing(variable: Variable) -> None:
 
 
 __all__ = [
-    "Sharing", "View", "alive", "chosen_relatives", "detached_here", "family_of", "is_here", "is_view", "link",
-    "note_all_sources", "note_chosen", "peers_of", "relatives", "root_of", "share_nothing", "sharing_of",
+    "Sharing", "View", "alive", "chosen_relatives", "detached_here", "family_of", "is_here", "is_view", "join_view",
+    "link", "note_all_sources", "note_chosen", "peers_of", "relatives", "root_of", "share_nothing", "sharing_of",
 ]

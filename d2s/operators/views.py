@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from d2s.core.interpreter import state
+from d2s.core.op import Op
 from d2s.errors import LeafError, UnsupportedSyntaxError, user_location
 from d2s.operators.following import check_written, follow
 from d2s.operators.sharing import (
@@ -20,6 +21,7 @@ from d2s.operators.sharing import (
     family_of,
     is_here,
     is_view,
+    join_view,
     peers_of,
     relatives,
     root_of,
@@ -58,6 +60,45 @@ def _held(variable: Variable) -> _Held:
 
 
 _Step = tuple[_Held, _Held, View | None]
+
+
+class _Member(NamedTuple):
+    """What shares values with a tensor that is written to, as it was found: by its value, and how it is a view."""
+
+    value: Value
+    parent: Value | None
+    how: tuple[Op, tuple[Any, ...], dict[str, Any], int | None] | None
+
+
+def _member(variable: Variable) -> _Member:
+    shared = sharing_of(variable)
+    view = None if shared is None else shared.view
+    if view is None:
+        return _Member(variable.value, None, None)
+    return _Member(variable.value, view.parent.value, (view.op, view.rest, view.attrs, view.index))
+
+
+def _in_use(tracer: Tracer, variable: Variable) -> list[Variable]:
+    """What shares values with a tensor that is no view, and itself; each before the views taken of it.
+
+    The same each time that the trace comes here, whatever Python has collected so far: what is gone in a replay has
+    another Variable in its place.
+    """
+    family = [member for peer in peers_of(tracer, variable) for member in family_of(tracer, peer)]
+    found = tracer.as_found("family", lambda: [_member(member) for member in family])
+    alive_now: dict[Value, list[Variable]] = {}
+    for variable in family:
+        alive_now.setdefault(variable.value, []).append(variable)
+    members: list[Variable] = []
+    by_value: dict[Value, Variable] = {}
+    for known in found:
+        same = alive_now.get(known.value)
+        member = same.pop(0) if same else Variable(tracer, known.value)
+        if not is_view(member) and known.parent is not None and known.how is not None:
+            join_view(member, View(by_value[known.parent], *known.how))
+        by_value.setdefault(known.value, member)
+        members.append(member)
+    return members
 
 
 def leave(tracer: Tracer, variable: Variable, is_last: bool) -> Iterator[tuple[Value, Value, View | None]]:
@@ -175,10 +216,7 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
     while (shared := sharing_of(variable)) is not None and shared.view is not None:
         value = shared.view.into_parent(tracer, value)
         variable = shared.view.parent
-    # What is in use is the same each time that the trace comes here, whatever Python has collected so far.
-    family = [member for peer in peers_of(tracer, variable) for member in family_of(tracer, peer)]
-    in_use = tracer.as_found("family", lambda: {member.value for member in family})
-    before = {id(member): (member, member.value) for member in family if member.value in in_use}
+    before = {id(member): (member, member.value) for member in _in_use(tracer, variable)}
     tracer.check_writable(member for member, _ in before.values())
     check_written(tracer, [member for member, _ in before.values()])
     peers = [member for member, _ in before.values() if member is not variable and not is_view(member)]
