@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import array
 from collections import deque
 from collections.abc import Iterator
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
-from d2s.operators import changed_lists, keys, open_lists, open_tables
+from d2s.operators import asked_numbers, changed_lists, items, keys, open_lists, open_tables, users_code
 from d2s.operators.equality import is_plain
 from d2s.operators.libraries import (
     READERS,
     call_unknown,
     called,
     check_unwritten,
-    holds_objects,
-    holds_tensors,
     if_known,
     run_later,
     run_over,
@@ -32,9 +32,11 @@ from d2s.operators.open_items import OPENED, is_open, is_open_table
 from d2s.operators.open_lists import Parts
 from d2s.operators.protocols import iterable_of
 from d2s.operators.purity import EFFECTS_IN_PURE, PURE
+from d2s.operators.raw_containers import raw_kind
 from d2s.operators.sorting import in_order
 from d2s.operators.special_methods import compares, order_key, search, text_later
 from d2s.operators.surroundings import note_decimals
+from d2s.operators.symbols import holds_objects, holds_tensors
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
 
@@ -45,6 +47,10 @@ _GIVE_NOTHING = frozenset({
 })
 # Methods of arrays that write to them.
 _WRITE_TO_ARRAYS = frozenset({"fill", "put", "sort", "partition", "resize", "itemset", "setfield"})
+# Methods that write to a bytearray, or to an array of the standard library.
+_WRITE_TO_NUMBERS = frozenset({
+    "append", "extend", "insert", "pop", "remove", "clear", "reverse", "byteswap", "frombytes", "fromfile", "fromlist",
+    "fromunicode", "__setitem__", "__delitem__", "__iadd__", "__imul__"})
 # Methods of containers that read all that another container holds.
 _TAKE_WHOLE = frozenset({
     "extend", "extendleft", "update", "intersection_update", "difference_update", "symmetric_difference_update"})
@@ -65,8 +71,13 @@ def call_bound(
 ) -> Any:
     """A method of a built-in type."""
     tracer.check_untouched(owner)
+    if name == "__getitem__" and isinstance(owner, dict) and len(args) == 1 and raw_kind(owner, name) is None:
+        return items.item(tracer, owner, *args)
+    args = asked_numbers.in_method(tracer, owner, name, args)
     if name in _TAKE_WHOLE or name in _COMPARE_WHOLE:
         args = tuple(run_over(tracer, arg) for arg in args)
+    if name == "update" and isinstance(owner, dict):
+        args = tuple(items.of_the_user(tracer, arg) for arg in args)
     args = keys.asked_for(tracer, owner, name, args)
     outer = tracer.is_outer(owner)
     if name in _TAKE_WHOLE or name in _COMPARE_WHOLE:
@@ -89,9 +100,13 @@ def call_bound(
         return func(*args, **kwargs)
     kind = next((kind for kind in READERS if isinstance(owner, kind)), None)
     is_sequence = isinstance(owner, list | tuple | deque)
-    is_search = not outer and is_sequence and len(args) == 1 and name in ("index", "count", "remove", "__contains__")
-    if is_search and (compares(tracer, owner) or compares(tracer, args[0]) or holds_older(tracer, owner)):
+    is_search = is_sequence and len(args) == 1 and name in ("index", "count", "remove", "__contains__")
+    if is_search and not outer and (
+            compares(tracer, owner) or compares(tracer, args[0]) or holds_older(tracer, owner)):
         return search(tracer, owner, name, args[0])
+    if is_search and outer and name != "remove" and not tracer.is_unknown(owner) and (
+            compares(tracer, owner) or compares(tracer, args[0])):
+        return search(tracer, tracer.snapshot(owner), name, args[0])
     if not outer and is_sequence and name in _COMPARING and not kwargs.get("key"):
         know(tracer, owner, *args)
     if kind is not None and name not in READERS[kind]:
@@ -122,15 +137,19 @@ def call_bound(
         shown = tracer.view_of(owner) if name in ("keys", "values", "items") else tracer.snapshot(owner)
         if name in _COMPARING:
             know(tracer, shown, *args)
-        return called(tracer, getattr(shown, name), args, kwargs)
+        own = raw_kind(shown, name)
+        # What is called is the method of the built-in type, also where a class of the user has another one.
+        method = getattr(shown, name) if own is None else MethodType(getattr(own, name), shown)
+        return called(tracer, method, args, kwargs)
     if isinstance(owner, str | bytes) and name == "join" and args:
         parts = as_open_list(tracer, args[0])
         parts = iterable_of(tracer, args[0] if parts is None else parts)
         args = (args[0] if isinstance(parts, Parts | ObjectVariable) else list(parts),)
     if isinstance(owner, str | bytes) and (tells_later(tracer, args) or tells_later(tracer, kwargs)):
-        if name == "format":
+        if name in ("format", "format_map"):
             return text_later(tracer, func, args, kwargs)
-        return tracer.python_call(func, args, kwargs, kind=type(owner) if name == "join" else None, effect=True)
+        with users_code.watched(tracer, func, args, kwargs):
+            return tracer.python_call(func, args, kwargs, kind=type(owner) if name == "join" else None, effect=True)
     if not outer and isinstance(owner, Iterator):
         return func(*args, **kwargs)
     if isinstance(owner, np.ndarray) and (name in _WRITE_TO_ARRAYS or "out" in kwargs):
@@ -141,12 +160,19 @@ def call_bound(
     if module in PURE and not (module == "numpy" and "random" in type(owner).__module__):
         if holds_objects(args) or (outer and not is_plain(owner)) or name in EFFECTS_IN_PURE or (
                 module == "numpy" and holds_older_content(tracer, [*args, *kwargs.values()])):
-            return run_later(tracer, func, args, kwargs)
+            return _changing(tracer, run_later(tracer, func, args, kwargs), owner, name)
         args, kwargs = tuple(map(if_known, seen(tracer, args))), seen_named(tracer, kwargs)
         if module == "numpy":
             return tracer.late_arrays.call(func, args, kwargs)
         return tracer.handed_back(func(*args, **kwargs))
-    return call_unknown(tracer, func, args, kwargs)
+    return _changing(tracer, call_unknown(tracer, func, args, kwargs), owner, name)
+
+
+def _changing(tracer: Tracer, result: Any, owner: Any, name: str) -> Any:
+    """The result of a method; what is outside and written to by it is known only when the Program runs from now on."""
+    if isinstance(owner, bytearray | array.array) and tracer.is_outer(owner) and name in _WRITE_TO_NUMBERS:
+        tracer.changed(owner)
+    return result
 
 
 def _needs_the_run(tracer: Tracer, owner: Any, name: str, args: tuple[Any, ...]) -> bool:

@@ -18,9 +18,11 @@ from d2s.core.interpreter import TensorBase
 from d2s.eager.tensor import Tensor
 from d2s.operators import (
     access,
+    asked_numbers,
     changed_lists,
     classes,
     copies,
+    items,
     keys,
     native,
     open_functions,
@@ -34,13 +36,13 @@ from d2s.operators.carried import ANYTHING
 from d2s.operators.control_flow import either, for_loop, length_of_range, not_
 from d2s.operators.guards import ABSENT
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import call_builtin, call_unknown, holds_objects, run_later
+from d2s.operators.libraries import call_builtin, call_unknown, run_later
 from d2s.operators.libraries import traced as traced_call
 from d2s.operators.older_arrays import index_of, know
 from d2s.operators.open_items import TableView, elements_of, is_open, is_open_table, refuse
 from d2s.operators.sorting import in_order
 from d2s.operators.special_methods import asking, untraced
-from d2s.operators.symbols import SymbolicRange, is_symbol, symbol_of
+from d2s.operators.symbols import SymbolicRange, holds_objects, is_symbol, symbol_of
 from d2s.operators.tensors_made import tensor_made
 from d2s.operators.tracer import Tracer
 from d2s.operators.turns import Turns
@@ -253,7 +255,9 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
         args = tuple(changed_lists.as_read(tracer, arg) for arg in args)
 
         if function in (map, filter):
-            return _over_each(tracer, function, wrapped(args[0]), args[1:])
+            # Without a function, `filter` asks whether each is true.
+            inner = bool if function is filter and args[0] is None else args[0]
+            return _over_each(tracer, function, wrapped(inner), args[1:])
         key = kwargs.get("key")
         if len(args) == 1:
             whole = open_functions.as_open_list(tracer, args[0])
@@ -318,6 +322,9 @@ def _over(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
         args = tuple(changed_lists.as_read(tracer, arg) for arg in args)
+        args, kwargs = asked_numbers.in_call(tracer, function, args, kwargs)
+        if function is dict:
+            args = tuple(items.of_the_user(tracer, arg) for arg in args)
         if function is iter and native.draws(tracer, args[0]):
             return _drawn(tracer, iter, args)
         if function in (zip, enumerate):

@@ -20,7 +20,7 @@ from d2s.operators.heap import CONTAINERS
 from d2s.operators.open_items import Elements, is_open, refuse
 from d2s.operators.outside import OutsideReader
 from d2s.operators.policy import is_of_user
-from d2s.operators.raw_containers import holds_the_same, length_of, like, parts_of, raw_kind, with_parts
+from d2s.operators.raw_containers import holds_the_same, length_of, like, parts_of, raw_kind, with_items, with_parts
 from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import OpenSizes
 from d2s.operators.sources import Item, Source
@@ -89,9 +89,7 @@ class ContainerReader(OutsideReader):
             items = {key: self.read_item(thing, key, source) for key in self.keys_of(thing, source)}
             if type(thing) is dict or is_of_user(type(thing)):
                 return like(thing, dict, items)
-            copied = copy.copy(thing)
-            copied.update(items)
-            return copied
+            return with_items(copy.copy(thing), items)
         if isinstance(thing, set | frozenset):
             self.require(_members_guard(source, thing), thing)
             return type(thing)(thing) if type(thing) is set else thing
@@ -127,9 +125,7 @@ class ContainerReader(OutsideReader):
                 return seen
             if type(seen) is dict or is_of_user(type(seen)):
                 return like(seen, dict, held)
-            copied = copy.copy(seen)
-            copied.update(held)
-            return copied
+            return with_items(copy.copy(seen), held)
         return seen
 
     def handed_back(self, result: Any) -> Any:
@@ -342,7 +338,7 @@ class ContainerReader(OutsideReader):
 
     def view_of(self, table: Any) -> dict[Any, Any]:
         """A guarded copy of an older dict, of which ``keys()`` and the like are taken."""
-        copied = _Viewed(self.snapshot(table))
+        copied = _Viewed(dict.items(self.snapshot(table)))
         self._viewed.setdefault(id(table), []).append(weakref.ref(copied))
         return copied
 

@@ -285,17 +285,20 @@ def _rest_of(tracer: Tracer, counter: itertools.count[Any]) -> SymbolicRange:
 def and_(tracer: Tracer, value: Any, rest: Callable[[], Any]) -> Any:
     """``value and rest``: one of the operands."""
     value = symbol_of(tracer, value)
-    if not is_symbol(truth(tracer, value)):
-        return value and rest()
-    return if_else(tracer, value, rest, lambda: value)
+    # Asked once: what an object of the user answers may have effects.
+    test = truth(tracer, value)
+    if not is_symbol(test):
+        return rest() if test else value
+    return if_else(tracer, test, rest, lambda: value)
 
 
 def or_(tracer: Tracer, value: Any, rest: Callable[[], Any]) -> Any:
     """``value or rest``: one of the operands."""
     value = symbol_of(tracer, value)
-    if not is_symbol(truth(tracer, value)):
-        return value or rest()
-    return if_else(tracer, value, lambda: value, rest)
+    test = truth(tracer, value)
+    if not is_symbol(test):
+        return value if test else rest()
+    return if_else(tracer, test, lambda: value, rest)
 
 
 def both(tracer: Tracer, value: Any, rest: Callable[[], Any]) -> Any:

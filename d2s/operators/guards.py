@@ -245,7 +245,7 @@ def _code_of(condition: str) -> CodeType:
 
 _HELPERS = {
     "same_value": same_value, "same_content": same_content, "plain_part": plain_part, "same_parts": same_parts,
-    "lookup": lookup, "is_empty": is_empty, "state": state, "defaults": defaults,
+    "contains": dict.__contains__, "lookup": lookup, "is_empty": is_empty, "state": state, "defaults": defaults,
 }
 # As many as are told apart one by one.
 _FEW = 3

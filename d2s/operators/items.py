@@ -5,14 +5,16 @@ from __future__ import annotations
 import operator
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable
-from types import FunctionType, MappingProxyType, MethodType
+from types import MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators import (
+    asked_numbers,
     foreign_results,
+    given_away,
     keys,
     layer_changes,
     native,
@@ -23,19 +25,20 @@ from d2s.operators import (
     picking,
     policy,
     special_methods,
+    users_code,
 )
-from d2s.operators.access import special
+from d2s.operators.access import attr, special
 from d2s.operators.control_flow import number_of_range
 from d2s.operators.equality import is_plain
-from d2s.operators.guards import Guard, is_layer, lookup
+from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import check_unwritten, holds_objects, holds_symbols, holds_tensors, run_over
+from d2s.operators.libraries import check_unwritten, run_over
 from d2s.operators.older_arrays import holds_older_content, index_of, index_of_tensor
 from d2s.operators.open_elements import open_up
 from d2s.operators.open_items import TABLES, TableView, is_open, is_open_table
 from d2s.operators.protocols import iterable_of
 from d2s.operators.sources import Constant
-from d2s.operators.symbols import SymbolicRange
+from d2s.operators.symbols import SymbolicRange, holds_objects, holds_symbols, holds_tensors
 from d2s.operators.tracer import Tracer
 from d2s.operators.turns import Turns
 from d2s.static.variable import ObjectVariable, Variable
@@ -43,6 +46,7 @@ from d2s.static.variable import ObjectVariable, Variable
 
 def item(tracer: Tracer, value: Any, index: Any) -> Any:
     """``value[index]``."""
+    index = asked_numbers.in_index(tracer, value, index)
     if isinstance(value, TensorBase):
         target = value if isinstance(value, Variable) else tracer.lift(value)
         return target[_index(tracer, index)]
@@ -84,8 +88,8 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     if source is None:
         if isinstance(value, np.ndarray) and holds_symbols(index):
             tracer.late_arrays.need()
-        _fill_in(value, index)
-        return value[_position(tracer, value, index)]
+        is_missing = isinstance(value, dict) and type(value) is not dict and not dict.__contains__(value, index)
+        return _missing(tracer, value, index) if is_missing else value[_position(tracer, value, index)]
     index = _position(tracer, value, index)
     place = None if _holds_symbol(index) else tracer.pending_item(value, index)
     if place is not None:
@@ -94,18 +98,13 @@ def item(tracer: Tracer, value: Any, index: Any) -> Any:
     if known is not None:
         return tracer.read_item(value, known, source)
     if id(value) in tracer.dirty or isinstance(value, np.ndarray) or _holds_symbol(index):
-        found = tracer.python_call(operator.getitem, (value, index), effect=True)
+        found = _item_in_the_run(tracer, value, index)
         if holds_tensors(value) or id(value) in tracer.given_tensors:
             tracer.elements.add(found.value)
         return found
-    if isinstance(value, dict) and type(value) is not dict and index not in value:
-        tracer.require(Guard(source, "{k0} not in {v}", (index,), f"without {index!r}"), value)
-        if lookup(type(value), "__missing__") is lookup(dict, "__missing__"):
-            return value[index]
-        # Asking may add it.
-        result = tracer.python_call(operator.getitem, (value, index), effect=True)
-        tracer.changed(value)
-        return result
+    if isinstance(value, dict) and type(value) is not dict and not dict.__contains__(value, index):
+        tracer.require(Guard(source, "not contains({v}, {k0})", (index,), f"without {index!r}"), value)
+        return _missing(tracer, value, index)
     if isinstance(value, dict) and isinstance(index, TensorBase):
         return tracer.snapshot(value)[index]
     if isinstance(value, list | tuple | dict) or type(value).__name__ == "deque":
@@ -190,18 +189,39 @@ def _position(tracer: Tracer, held: Any, index: Any) -> Any:
     """An index that says which number it is; the keys of a dict are looked for as they are."""
     if isinstance(held, dict) or isinstance(index, TensorBase | ObjectVariable):
         return index
-    method = special(tracer, index, "__index__") if not is_plain(index) else None
+    number = asked_numbers.number_said(tracer, index)
+    return index_of(tracer, number) if isinstance(held, list | tuple | str | bytes | range) else number
+
+
+def _missing(tracer: Tracer, table: Any, key: Any) -> Any:
+    """``table[key]`` of a dict of a class of its own that does not hold `key`."""
+    method = special(tracer, table, "__missing__")
     if method is not None:
-        found = late_call(method)
-        special_methods.check_answer(index, "__index__", found, int)
-        return found
-    return index_of(tracer, index) if isinstance(held, list | tuple | str | bytes | range) else index
+        return late_call(method, key)
+    meaning = lookup(type(table), "__missing__")
+    if meaning is lookup(defaultdict, "__missing__"):
+        factory = attr(tracer, table, "default_factory")
+        if factory is not None:
+            made = late_call(factory)
+            store_item(tracer, table, key, made)
+            return made
+    if not tracer.is_outer(table) or meaning in (ABSENT, lookup(Counter, "__missing__")):
+        return table[key]
+    # Asking may add it.
+    result = tracer.python_call(operator.getitem, (table, key), effect=True)
+    tracer.changed(table)
+    return result
 
 
-def _fill_in(held: Any, key: Any) -> None:
-    """What is missing in a `defaultdict` made inside is made by a function of the user."""
-    if isinstance(held, defaultdict) and isinstance(held.default_factory, FunctionType) and key not in held:
-        held[key] = late_call(held.default_factory)
+def _item_in_the_run(tracer: Tracer, value: Any, index: Any) -> ObjectVariable:
+    """``value[index]`` where only the run knows what that is; a dict may ask the user for what it does not hold."""
+    if not users_code.is_asked_for_what_is_missing(tracer, (value,)):
+        return tracer.python_call(operator.getitem, (value, index), effect=True)
+    with given_away.watched(tracer, (value, index)):
+        found = tracer.python_call(operator.getitem, (value, index), effect=True)
+    tracer.changed(value)
+    tracer.anything_may_change()
+    return found
 
 
 def _adopt_namespace(tracer: Tracer, thing: Any) -> None:
@@ -231,6 +251,7 @@ def _index(tracer: Tracer, index: Any) -> Any:
 
 def store_item(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
     """``target[index] = value``."""
+    index, value = asked_numbers.in_index(tracer, target, index), asked_numbers.element(tracer, target, value)
     if isinstance(target, TensorBase):
         variable = target if isinstance(target, Variable) else tracer.lift(target)
         variable[_index(tracer, index)] = value
@@ -290,6 +311,7 @@ def _store_outside(tracer: Tracer, target: Any, index: Any, value: Any) -> None:
 
 def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
     """``del target[index]``."""
+    index = asked_numbers.in_index(tracer, target, index)
     tracer.check_not_frozen(target)
     if isinstance(target, dict):
         keys.key(tracer, index, target)
@@ -313,6 +335,7 @@ def delete_item(tracer: Tracer, target: Any, index: Any) -> None:
 def augmented(tracer: Tracer, name: str, target: Any, value: Any) -> Any:
     """``target += value`` and its like; gives what is bound again."""
     function = getattr(operator, name)
+    target, value = asked_numbers.in_repetition(tracer, name, target, value)
     if tracer.foreign_results.is_one(target):
         return foreign_results.binary(tracer, name, target, value)
     if type(target) is list and name == "iadd":
@@ -356,7 +379,19 @@ def mapping(tracer: Tracer, thing: Any) -> Any:
     """What ``{**thing}`` and ``f(**thing)`` take apart."""
     if isinstance(thing, MappingProxyType) and tracer.is_outer(thing):
         return {name: item(tracer, thing, name) for name in iterable_of(tracer, thing)}
-    return native.seen(tracer, thing)
+    return native.seen(tracer, of_the_user(tracer, thing))
+
+
+def of_the_user(tracer: Tracer, thing: Any) -> Any:
+    """A dict of what a mapping of a class of the user gives when Python takes it apart; others as they are."""
+    cls = type(thing)
+    if isinstance(thing, TensorBase | ObjectVariable) or not policy.is_of_user(cls) or is_layer(thing) or (
+            not hasattr(cls, "keys")) or (isinstance(thing, dict) and special(tracer, thing, "__iter__") is None):
+        return thing
+    asked = special(tracer, thing, "keys")
+    # Those of mappings of the standard library give what `__iter__` does, that of a dict does not ask it.
+    names = thing if asked is None and not isinstance(thing, dict) else late_call(asked or thing.keys)
+    return {name: item(tracer, thing, name) for name in iterable_of(tracer, names)}
 
 
 def contains(tracer: Tracer, container: Any, element: Any) -> Any:

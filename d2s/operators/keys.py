@@ -19,10 +19,10 @@ from d2s.operators.equality import is_plain
 from d2s.operators.guards import lookup
 from d2s.operators.heap import Heap, container_class
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import holds_objects
 from d2s.operators.open_items import is_open
 from d2s.operators.policy import is_convertible
 from d2s.operators.protocols import iterable_of
+from d2s.operators.symbols import holds_objects
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
 

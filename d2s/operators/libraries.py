@@ -22,6 +22,7 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.errors import Location, TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import coroutines, given_away, made_once, places, policy, users_code
+from d2s.operators.asked_numbers import in_call
 from d2s.operators.equality import is_plain
 from d2s.operators.guards import is_layer
 from d2s.operators.older_arrays import holds_older_content, know
@@ -39,8 +40,9 @@ from d2s.operators.purity import (
 )
 from d2s.operators.sources import Constant
 from d2s.operators.surroundings import note_decimals, refuse_context, refuse_looking_around
+from d2s.operators.symbols import holds_objects, holds_symbols, holds_tensors
 from d2s.operators.tracer import Tracer
-from d2s.static.variable import ObjectVariable, Variable
+from d2s.static.variable import ObjectVariable
 
 # Methods that only look at the container they belong to; all others may change it.
 READERS: dict[type, frozenset[str]] = {
@@ -56,7 +58,10 @@ READERS: dict[type, frozenset[str]] = {
 }
 
 
-_KEEP: tuple[type, ...] = (functools.partial, SimpleNamespace)
+# Functions of `operator` that are statements, and what these are while tracing.
+_STATEMENTS = {"getitem": "item", "setitem": "store_item", "delitem": "delete_item"}
+
+_KEEP: tuple[type, ...] = (functools.partial, SimpleNamespace, slice)
 
 # Classes that hand on what they are given.
 _HAND_ON = (
@@ -105,6 +110,14 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
     if func is MethodType and not holds_objects(args):
         return func(*args)
     module = policy.module_of(func)
+    if module == "_operator" and name in _STATEMENTS and not kwargs:
+        from d2s.operators import items
+
+        return getattr(items, _STATEMENTS[name])(tracer, *args)
+    if module == "_operator" and name in _IN_PLACE and len(args) == 2 and not kwargs:
+        from d2s.operators import items
+
+        return items.augmented(tracer, name, *args)
     if func in (sys.exc_info, getattr(sys, "exception", None)):
         # What is handled while tracing is what is handled on this path of the program.
         return func()
@@ -143,6 +156,7 @@ def call_builtin(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[
             "Make it outside, or with an empty dict first: ChainMap({}, ...).", kind="U05")
     if func is MappingProxyType and tracer.is_outer(args[0]):
         return func(tracer.run_over(args[0]))
+    args, kwargs = in_call(tracer, func, args, kwargs)
     if func is itertools.repeat and not holds_objects(args[1:]) and not kwargs:
         # It gives this very object.
         return func(*args)
@@ -173,7 +187,9 @@ def _call_with_objects(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs:
     return run_later(tracer, func, args, kwargs)
 
 
+_OF_NUMBERS = frozenset({"math", "cmath", "statistics"})
 _ORDERING = frozenset({"heapq", "_heapq", "bisect", "_bisect"})
+_OF_ANY_ITERABLE = frozenset({"nlargest", "nsmallest", "merge"})
 
 def _tells_later(tracer: Tracer, thing: Any) -> bool:
     from d2s.operators.native import tells_later
@@ -217,6 +233,13 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
         tracer.changed(args[0])
         return result
     older = [arg for arg in (*args, *kwargs.values()) if tracer.is_outer(arg) and not _is_harmless(arg)]
+    handed = (*args, *kwargs.values())
+    if isinstance(func, FunctionType) and module not in _ITERATING and (
+            users_code.is_asked_for_what_is_missing(tracer, handed)):
+        return run_later(tracer, func, args, kwargs)
+    if module in _OF_NUMBERS and users_code.run_by(tracer, func, args, kwargs):
+        # It asks what is in its arguments for numbers.
+        return run_later(tracer, func, args, kwargs)
     if module in _LOOK_DEEP and any(_tells_later(tracer, arg) for arg in (*args, *kwargs.values())):
         return run_later(tracer, func, args, kwargs)
     if module == "numpy" and any(holds_older_content(tracer, arg) for arg in (*args, *kwargs.values())):
@@ -233,6 +256,16 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
                 "has changed, or of which only the run knows what is in it", user_location(),
                 "Give it a copy that was made before the change.", kind="U04")
         return run_later(tracer, func, args, kwargs)
+    if isinstance(func, type) and issubclass(func, dict):
+        from d2s.operators import items
+
+        args = tuple(items.of_the_user(tracer, arg) for arg in args)
+    if func is itertools.compress and len(args) > 1:
+        # It asks what is in the second one whether it is true; the next one does so without a function.
+        over = tracer.run_over(args[1]) if tracer.is_outer(args[1]) else args[1]
+        args = (args[0], map(traced(bool), over))
+    if func is itertools.filterfalse and args[0] is None:
+        args = (bool, *args[1:])
     looks = module in _CALLING
     if looks or any(func is known for known in _CALL_THEIR_ARGUMENTS):
         given = if_known if looks else _if_users
@@ -242,9 +275,13 @@ def _call_with_older(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: d
         from d2s.operators import keys
 
         args = keys.asked_for(tracer, {}, "update", args)
-    if changes:
-        # What it writes to was made inside; heaps compare what that holds.
+    if module in _ORDERING and func.__name__ not in _OF_ANY_ITERABLE and not kwargs:
+        from d2s.operators.special_methods import in_heap
+
+        # What it writes to was made inside; it compares what that holds.
         know(tracer, *args)
+        return in_heap(tracer, func, (args[0] if changes else tracer.snapshot(args[0]), *args[1:]))
+    if changes:
         return func(*args, **kwargs)
     if module == "numpy" or isinstance(func, np.ufunc):
         return tracer.late_arrays.call(func, seen(tracer, args), seen_named(tracer, kwargs))
@@ -432,33 +469,6 @@ _RESULTS: dict[tuple[str, str], type] = {
     **dict.fromkeys([("time", name) for name in ("time", "perf_counter", "monotonic", "process_time")], float),
     **dict.fromkeys([("time", name) for name in ("time_ns", "perf_counter_ns", "monotonic_ns")], int),
 }
-
-
-def holds_symbols(tree: Any) -> bool:
-    """True if there is a tensor or a symbolic object in nested containers."""
-    return _holds(tree, (Variable, ObjectVariable, TensorBase))
-
-
-def holds_objects(tree: Any) -> bool:
-    """True if there is a symbolic object in nested containers."""
-    return _holds(tree, (ObjectVariable,))
-
-
-def holds_tensors(tree: Any) -> bool:
-    """True if there is a tensor in nested containers."""
-    return _holds(tree, (TensorBase,))
-
-
-def _holds(tree: Any, kinds: tuple[type, ...]) -> bool:
-    if isinstance(tree, kinds):
-        return True
-    if isinstance(tree, list | tuple | set | deque):
-        return any(_holds(part, kinds) for part in tree)
-    if isinstance(tree, slice):
-        return any(_holds(part, kinds) for part in (tree.start, tree.stop, tree.step))
-    if isinstance(tree, dict):
-        return any(_holds(part, kinds) for part in tree.values())
-    return isinstance(tree, BaseException) and _holds(tree.args, kinds)
 
 
 def called(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

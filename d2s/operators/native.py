@@ -18,17 +18,18 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, UnsupportedSyntaxError, user_location
 from d2s.operators import foreign_results, policy
+from d2s.operators.asked_numbers import in_repetition
 from d2s.operators.choices import may_be
 from d2s.operators.equality import NUMBERS_AND_TEXTS, is_plain
 from d2s.operators.guards import Guard, lookup
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import holds_symbols
 from d2s.operators.older_arrays import holds_older_content, know
 from d2s.operators.open_items import TableView, is_open, is_open_table, refuse
+from d2s.operators.raw_containers import held_in
 from d2s.operators.restarts import IteratorsOfTheRun
 from d2s.operators.run_time import taken_apart
 from d2s.operators.surroundings import note_decimals
-from d2s.operators.symbols import SymbolicRange
+from d2s.operators.symbols import SymbolicRange, holds_symbols
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -45,7 +46,7 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
         return foreign_results.binary(tracer, name, left, right)
     if isinstance(left, Variable) and isinstance(right, Variable | float | int):
         return getattr(operator, name)(left, right)
-    left, right = _operand(tracer, left), _operand(tracer, right)
+    left, right = in_repetition(tracer, name, _operand(tracer, left), _operand(tracer, right))
     for side in (left, right):
         tracer.check_untouched(side)
     if is_open(left) or is_open(right):
@@ -71,6 +72,11 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
         if compares(tracer, left) or compares(tracer, right):
             same = equal(tracer, tracer.snapshot(left), tracer.snapshot(right))
             return same if name == "eq" else not same
+    if name in _ORDER and type(left) is type(right) and isinstance(left, list | tuple):
+        from d2s.operators.special_methods import by_parts, compares, orders
+
+        if any(found(tracer, side) for side in (left, right) for found in (compares, orders)):
+            return by_parts(tracer, name, left, right)
     method = _user_method(tracer, left, f"__{name.strip('_')}__")
     if method is not None:
         return _dispatched(tracer, name, method, left, right)
@@ -88,6 +94,7 @@ def binary(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
     return getattr(operator, name)(*operands)
 
 
+_ORDER = frozenset({"lt", "le", "gt", "ge"})
 _JOINING = frozenset({"add", "iadd", "mul", "imul", "or_", "ior"})
 _OF_NUMPY = (np.ndarray, np.generic)
 
@@ -139,8 +146,7 @@ def tells_later(tracer: Tracer, thing: Any) -> bool:
         return True
     if holds_symbols(thing) or tracer.is_made(thing) or (tracer.is_outer(thing) and not isinstance(thing, type)):
         return True
-    parts = thing.values() if isinstance(thing, dict) else thing
-    return isinstance(thing, CONTAINERS) and any(tells_later(tracer, part) for part in parts)
+    return isinstance(thing, CONTAINERS) and any(tells_later(tracer, part) for part in held_in(thing))
 
 
 def _operand(tracer: Tracer, thing: Any) -> Any:

@@ -17,6 +17,7 @@ from d2s.core.spec import spec_of
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.equality import ALL_CONTENT
 from d2s.operators.guards import Guard
+from d2s.operators.raw_containers import held_in
 from d2s.static.variable import Variable
 
 if TYPE_CHECKING:
@@ -28,11 +29,9 @@ def arrays_in(tracer: Tracer, tree: Any) -> Iterator[np.ndarray]:
     if isinstance(tree, np.ndarray):
         if tracer.is_outer(tree):
             yield tree
-    elif isinstance(tree, list | tuple | set | frozenset | deque):
-        for part in tree:
+    elif isinstance(tree, list | tuple | set | frozenset | deque | dict):
+        for part in held_in(tree):
             yield from arrays_in(tracer, part)
-    elif isinstance(tree, dict):
-        yield from arrays_in(tracer, tuple(tree.values()))
     elif isinstance(tree, slice):
         yield from arrays_in(tracer, (tree.start, tree.stop, tree.step))
 
@@ -40,17 +39,14 @@ def arrays_in(tracer: Tracer, tree: Any) -> Iterator[np.ndarray]:
 def holds_older(tracer: Tracer, tree: Any) -> bool:
     """True if in nested containers there is one from outside, or an array or the like."""
     if isinstance(tree, list | tuple | deque | dict):
-        parts = tree.values() if isinstance(tree, dict) else tree
-        return tracer.is_outer(tree) or any(holds_older(tracer, part) for part in parts)
+        return tracer.is_outer(tree) or any(holds_older(tracer, part) for part in held_in(tree))
     return isinstance(tree, (*ALL_CONTENT, set)) and tracer.is_outer(tree)
 
 
 def holds_older_content(tracer: Tracer, tree: Any) -> bool:
     """True if there is an array, or the like, from outside in nested containers."""
-    if isinstance(tree, list | tuple | deque):
-        return any(holds_older_content(tracer, part) for part in tree)
-    if isinstance(tree, dict):
-        return any(holds_older_content(tracer, part) for part in tree.values())
+    if isinstance(tree, list | tuple | deque | dict):
+        return any(holds_older_content(tracer, part) for part in held_in(tree))
     return isinstance(tree, ALL_CONTENT) and tracer.is_outer(tree)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections import deque
+from collections import OrderedDict, deque
+from collections.abc import Iterable
 from types import FunctionType
 from typing import Any
 
@@ -33,6 +34,15 @@ def parts_of(thing: Any) -> tuple[Any, ...]:
     return tuple(iter(thing) if kind is None else kind.__iter__(thing))
 
 
+def held_in(thing: Any) -> Iterable[Any]:
+    """What is in a list, tuple, set, deque or dict, of a dict the values: nothing of the user's runs for it."""
+    if isinstance(thing, dict):
+        return dict.values(thing)
+    kind = type(thing) if type(thing) in _KINDS else next(kind for kind in _KINDS if isinstance(thing, kind))
+    found: Iterable[Any] = kind.__iter__(thing)
+    return found
+
+
 def with_parts(thing: Any, parts: list[Any]) -> Any:
     """A tuple, list or deque like `thing` with other parts."""
     if isinstance(thing, tuple):
@@ -52,6 +62,19 @@ def holds_the_same(copied: Any, thing: Any) -> bool:
 
 def like(thing: Any, kind: Any, parts: Any) -> Any:
     """A container of the class of `thing`, made without any code of the user."""
+    if kind is dict:
+        return with_items(_dict_class(thing).__new__(type(thing)), parts)
     made = kind.__new__(type(thing))
     (kind.extend if kind is list else kind.update)(made, parts)
     return made
+
+
+def with_items(table: Any, items: dict[Any, Any]) -> Any:
+    """The dict `table`, now with these items too: the method `update` of its class may add them up, as a Counter's."""
+    _dict_class(table).update(table, items)
+    return table
+
+
+def _dict_class(thing: Any) -> type[dict[Any, Any]]:
+    """The built-in class that keeps the order of a dict."""
+    return OrderedDict if isinstance(thing, OrderedDict) else dict

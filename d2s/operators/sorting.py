@@ -9,9 +9,8 @@ from typing import Any
 from d2s.core.interpreter import TensorBase
 from d2s.operators import picking
 from d2s.operators.equality import is_plain
-from d2s.operators.libraries import holds_symbols
 from d2s.operators.special_methods import order_key
-from d2s.operators.symbols import symbol_of
+from d2s.operators.symbols import holds_symbols, symbol_of
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 

@@ -3,14 +3,17 @@ traced."""
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.operators import access, native, users_code
+from d2s.operators.asked_numbers import check_answer, number_said
 from d2s.operators.late_call import late_call
-from d2s.operators.libraries import holds_symbols
+from d2s.operators.raw_containers import held_in
+from d2s.operators.symbols import holds_symbols
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
 from d2s.transpiler.interface import format_value
@@ -36,21 +39,26 @@ def asking(*names: str, kind: type | None = None, otherwise: Callable[..., Any])
     def traced(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
         method = users(tracer, args[0], *names) if args and not kwargs else None
         if method is None:
-            return otherwise(tracer, *args, **kwargs)
+            kwargs = {name: number_said(tracer, value) for name, value in kwargs.items()}
+            return otherwise(tracer, *args[:1], *(number_said(tracer, arg) for arg in args[1:]), **kwargs)
         result = late_call(method, *args[1:])
-        if kind is not None:
-            check_answer(args[0], next(_defined(tracer, args[0], names))[1], result, kind)
-        return result
+        return result if kind is None else _as_asked(tracer, args[0], names, result, kind)
 
     return traced
 
 
-def check_answer(thing: Any, name: str, result: Any, kind: type) -> None:
-    """Raise a TypeError, in Python's words, if a special method of the user gives what Python does not take."""
-    if not isinstance(result, kind | ObjectVariable):
-        given = f"{type(thing).__name__}.{name}" if name == "__float__" else name
-        wanted = "string" if kind is str else kind.__name__
-        raise TypeError(f"{given} returned non-{wanted} (type {type(result).__name__})")
+# What Python takes from a method, where it makes something else of that.
+_ANSWERS: dict[str, type] = {"__index__": int, "__float__": float, "__trunc__": int}
+
+
+def _as_asked(tracer: Tracer, thing: Any, names: tuple[str, ...], result: Any, kind: type) -> Any:
+    """What a special method has given, as the `kind` of the built-in function that asked for it."""
+    name = next(_defined(tracer, thing, names))[1]
+    answer = _ANSWERS.get(name, kind)
+    check_answer(thing, name, result, answer)
+    if answer is kind:
+        return result
+    return tracer.python_call(kind, (result,), kind=kind) if isinstance(result, ObjectVariable) else kind(result)
 
 
 def untraced(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -119,9 +127,27 @@ def to_format(tracer: Tracer, value: Any, spec: Any = "") -> Any:
 
 def compares(tracer: Tracer, thing: Any) -> bool:
     """True if `thing`, or something in a container, is compared by a method of the user."""
+    return _defines(tracer, thing, ("__eq__",))
+
+
+def orders(tracer: Tracer, thing: Any) -> bool:
+    """The same of its place before or behind others."""
+    return _defines(tracer, thing, ("__lt__", "__gt__"))
+
+
+def _defines(tracer: Tracer, thing: Any, names: tuple[str, ...]) -> bool:
     if isinstance(thing, native.CONTAINERS):
-        return any(compares(tracer, part) for part in (thing.values() if isinstance(thing, dict) else thing))
-    return not native.is_plain(thing) and users(tracer, thing, "__eq__") is not None
+        return any(_defines(tracer, part, names) for part in held_in(thing))
+    return not native.is_plain(thing) and users(tracer, thing, *names) is not None
+
+
+def by_parts(tracer: Tracer, name: str, left: Any, right: Any) -> Any:
+    """``left < right`` and its like of lists or tuples that hold objects of the user: the first difference decides."""
+    left, right = tracer.snapshot(left), tracer.snapshot(right)
+    for pair in zip(left, right, strict=False):
+        if not equal(tracer, *pair):
+            return native.binary(tracer, name, *pair)
+    return getattr(operator, name)(len(left), len(right))
 
 
 def equal(tracer: Tracer, left: Any, right: Any) -> bool:
@@ -177,9 +203,21 @@ class _Ordered:
 
 def order_key(tracer: Tracer, parts: Iterable[Any], key: Any) -> Any:
     """The key by which `parts` are put in order; objects of the user's classes are compared through the trace."""
-    if key is not None or not any(users(tracer, part, "__lt__", "__gt__") for part in parts):
+    if key is not None or not any(orders(tracer, part) for part in parts):
         return key
     return lambda part: _Ordered(tracer, part)
+
+
+def in_heap(tracer: Tracer, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """A function of `heapq` or `bisect` on a list: objects of the user are compared as above."""
+    held = args[0]
+    key = order_key(tracer, (*held, *args[1:2]), None)
+    if key is None:
+        return function(*args)
+    parts = [key(part) for part in held]
+    result = function(parts, *map(key, args[1:2]), *args[2:])
+    held[:] = [part.value for part in parts]
+    return result.value if isinstance(result, _Ordered) else result
 
 
 def comparison_key(tracer: Tracer, compare: Any) -> Any:

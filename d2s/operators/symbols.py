@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from d2s.core.interpreter import TensorBase
 from d2s.errors import TracingError, user_location
+from d2s.operators.raw_containers import held_in
 from d2s.static.variable import ObjectVariable, Variable
 
 if TYPE_CHECKING:
@@ -15,6 +17,31 @@ if TYPE_CHECKING:
 def is_symbol(thing: Any) -> bool:
     """True for values that are known only when the Program runs."""
     return isinstance(thing, Variable | ObjectVariable)
+
+
+def holds_symbols(tree: Any) -> bool:
+    """True if there is a tensor or a symbolic object in nested containers."""
+    return _holds(tree, (Variable, ObjectVariable, TensorBase))
+
+
+def holds_objects(tree: Any) -> bool:
+    """True if there is a symbolic object in nested containers."""
+    return _holds(tree, (ObjectVariable,))
+
+
+def holds_tensors(tree: Any) -> bool:
+    """True if there is a tensor in nested containers."""
+    return _holds(tree, (TensorBase,))
+
+
+def _holds(tree: Any, kinds: tuple[type, ...]) -> bool:
+    if isinstance(tree, kinds):
+        return True
+    if isinstance(tree, list | tuple | set | deque | dict):
+        return any(_holds(part, kinds) for part in held_in(tree))
+    if isinstance(tree, slice):
+        return any(_holds(part, kinds) for part in (tree.start, tree.stop, tree.step))
+    return isinstance(tree, BaseException) and _holds(tree.args, kinds)
 
 
 def symbol_of(tracer: Tracer, thing: Any) -> Any:

@@ -29,7 +29,7 @@ from d2s.operators.restarts import ListsOfTheRun
 from d2s.operators.run_time import set_value, show_retained
 from d2s.operators.shown_objects import ShownObjects
 from d2s.operators.sizes import OpenSizes
-from d2s.operators.sources import Attribute, Constant, Item
+from d2s.operators.sources import Constant, Item
 from d2s.operators.tensors_of_objects import TensorsOfObjects
 from d2s.ops.sharing import VIEW_OPS
 from d2s.static.program import Block, Program, Value

@@ -8,8 +8,7 @@ from typing import Any
 
 from d2s.operators.attempts import is_of_program
 from d2s.operators.control_flow import bound
-from d2s.operators.libraries import holds_symbols
-from d2s.operators.symbols import is_symbol
+from d2s.operators.symbols import holds_symbols, is_symbol
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections import deque
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from d2s.core.interpreter import TensorBase
 from d2s.operators import policy
 from d2s.operators.guards import is_layer, lookup
+from d2s.operators.raw_containers import held_in
 from d2s.operators.sources import Constant
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 # What the built-in functions and the standard library ask of objects that they do not know.
 _ASKED = (
     "__str__", "__repr__", "__format__", "__bool__", "__len__", "__iter__", "__next__", "__contains__", "__getitem__",
-    "__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__index__", "__int__", "__float__", "__complex__",
-    "__round__", "__floor__", "__ceil__", "__trunc__", "__abs__", "__neg__", "__add__", "__radd__", "__mul__",
-    "__rmul__", "__sub__", "__rsub__", "__call__", "__array__", "__fspath__", "__copy__", "__deepcopy__", "__reduce__",
+    "__missing__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__index__", "__int__", "__float__",
+    "__complex__", "__round__", "__floor__", "__ceil__", "__trunc__", "__abs__", "__neg__", "__add__", "__radd__",
+    "__mul__", "__rmul__", "__sub__", "__rsub__", "__call__", "__array__", "__fspath__", "__copy__", "__deepcopy__",
+    "__reduce__",
     "write", "filter", "emit", "read", "readline",
 )
 # These put things where they belong, and do not look at them.
@@ -70,12 +72,20 @@ def watched(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     watch.finish()
 
 
+def is_asked_for_what_is_missing(tracer: Tracer, things: Iterable[Any]) -> bool:
+    """True if among the things is a dict of which code of the user says what it has for a key that it does not hold."""
+    return any(
+        isinstance(thing, dict) and type(thing) is not dict
+        and any(isinstance(code, FunctionType) or code.__name__ == "__missing__" for code in _code_of(thing))
+        for thing, _ in _parts(tracer, things, False, _DEPTH))
+
+
 def _parts(tracer: Tracer, things: Any, is_older: bool, depth: int) -> Iterator[tuple[Any, bool]]:
     """The things, and what containers among them hold; with whether they are in a container from outside."""
     for thing in things:
         yield thing, is_older
         if depth and isinstance(thing, list | tuple | set | frozenset | deque | dict):
-            inner = [*thing, *thing.values()] if isinstance(thing, dict) else list(thing)
+            inner = [*(dict.keys(thing) if isinstance(thing, dict) else ()), *held_in(thing)]
             yield from _parts(tracer, inner, is_older or tracer.is_outer(thing), depth - 1)
 
 
@@ -96,6 +106,9 @@ def _code_of(thing: Any) -> Iterator[Any]:
         if policy.is_convertible(function):
             yield thing
         return
+    if isinstance(thing, defaultdict):
+        factory: Any = thing.default_factory
+        yield from _code_of(lookup(factory, "__init__") if isinstance(factory, type) else factory)
     cls: Any = type(thing)
     if isinstance(thing, type | TensorBase) or not policy.is_of_user(cls) or is_layer(thing):
         return
