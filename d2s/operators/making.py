@@ -15,6 +15,7 @@ from d2s.operators.guards import is_layer, lookup
 from d2s.operators.late_call import late_call
 from d2s.operators.purity import PURE
 from d2s.operators.sources import Constant
+from d2s.operators.symbols import holds_symbols
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -27,7 +28,7 @@ def construct(tracer: Tracer, cls: type, args: tuple[Any, ...], kwargs: dict[str
         return make(tracer, cls, args, kwargs)
     if _is_written_by_user(maker):
         return late_call(MethodType(maker, cls), *args, **kwargs)
-    if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs and not libraries.holds_symbols(args):
+    if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs and not holds_symbols(args):
         return _member(tracer, cls, args[0])
     return _made_by_library(tracer, cls, args, kwargs)
 
