@@ -180,12 +180,27 @@ def _state_of_tensor(tracer: Tracer, variable: Variable, tensor: Any, name: str)
 
 
 def _class_attribute(tracer: Tracer, cls: type, name: str) -> Any:
+    asked = _asked_of_class(cls, name)
+    if asked is not None:
+        for owner in (type(cls), cls):
+            tracer.guard_held(owner, name)
+        return late_call(*asked)
     result = _found(tracer, Constant(cls), cls, name)
     if isinstance(result, MethodType) and result.__self__ is cls:
         tracer.remember(cls, Constant(cls))
         tracer.guard_held(cls, name)
         return result
     return _read(tracer, Constant(cls), cls, name)
+
+
+def _asked_of_class(cls: type, name: str) -> tuple[Any, ...] | None:
+    """The function of the user, and its arguments, that says what a class has under a name; None if there is none."""
+    above = lookup(type(cls), name)
+    if isinstance(above, property):
+        return (above.fget, cls) if _is_user_code(above.fget) else None
+    found = lookup(cls, name)
+    getter = lookup(type(found), "__get__")
+    return (getter, found, None, cls) if above is ABSENT and _is_user_code(getter) else None
 
 
 def _super_attribute(tracer: Tracer, proxy: Any, name: str) -> Any:
@@ -316,34 +331,36 @@ def has_attr(tracer: Tracer, value: Any, name: str) -> Any:
         return True
     if isinstance(value, ObjectVariable):
         return tracer.python_call(hasattr, (value, name), kind=bool, effect=True)
-    source = tracer.source_of(value)
-    if isinstance(value, TensorBase):
+    if runs_code(tracer, value, name):
         try:
             attr(tracer, value, name)
         except AttributeError:
             return False
         return True
+    source = tracer.source_of(value)
     if source is None:
         return hasattr(value, name)
     if tracer.is_later(value, "attr", name):
         return tracer.python_call(hasattr, (value, name), kind=bool, effect=True)
-    if special(tracer, value, "__getattr__") is not None or special(tracer, value, "__getattribute__") is not None:
-        try:
-            attr(tracer, value, name)
-        except AttributeError:
-            return False
-        return True
-    found = lookup(type(value), name)
-    if isinstance(found, property):
-        # Asking runs the getter.
-        try:
-            attr(tracer, value, name)
-        except AttributeError:
-            return False
-        return True
     present = hasattr(value, name)
     tracer.require(Guard(source, f"hasattr({{v}}, {name!r}) is {present}", (), f"hasattr {name}: {present}"), value)
     return present
+
+
+def runs_code(tracer: Tracer, value: Any, name: str) -> bool:
+    """True if code of the user, which is traced then, says what an attribute is, or whether there is one."""
+    if isinstance(value, TensorBase):
+        return True
+    if isinstance(value, ObjectVariable):
+        return False
+    if isinstance(value, type):
+        return _asked_of_class(value, name) is not None
+    if tracer.source_of(value) is not None and tracer.is_later(value, "attr", name):
+        return False
+    if special(tracer, value, "__getattr__") is not None or special(tracer, value, "__getattribute__") is not None:
+        return True
+    found = lookup(type(value), name)
+    return isinstance(found, property) or _is_user_code(lookup(type(found), "__get__"))
 
 
 # --- writing --------------------------------------------------------------------------------------------------------

@@ -84,6 +84,12 @@ def _length_of(tracer: Tracer, thing: Any) -> Any:
 
 
 def _getattr(tracer: Tracer, thing: Any, name: str, *default: Any) -> Any:
+    if default and access.runs_code(tracer, thing, name):
+        # Asked once: it may have effects.
+        try:
+            return access.attr(tracer, thing, name)
+        except AttributeError:
+            return default[0]
     if default and not access.has_attr(tracer, thing, name):
         return default[0]
     return access.attr(tracer, thing, name)

@@ -283,6 +283,8 @@ class GuardSet:
         """Forget everything: the trace begins anew."""
         self.guards: dict[str, Guard] = {}
         self.names = GuardNames()
+        # Classes of Layers on which there are conditions.
+        self.layer_classes: set[type] = set()
         self.is_for_one_call = False
         self._distinct: dict[bool, list[Source]] = {False: [], True: []}
         # What paths of other calls must not lead to: what the Program knows by identity.  Tensors, and ids of others.

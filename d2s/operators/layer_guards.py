@@ -46,12 +46,12 @@ def guards_of(layer: Any, whole: bool, stored: frozenset[str]) -> Iterator[Guard
     # Layers of d2s that are no containers do not look whether they have sublayers.
     is_leaf = is_of_d2s and not held["_sub_layers"] and names.isdisjoint(_BELOW)
     tables = _TABLES[is_leaf:]
-    for name in tables:
-        yield Guard(path_to(layer, name), "{v} is {k0}", (held[name],), "what it was", is_live=True)
+    parts = [f"{{d}}[{name!r}] is {{k{number}}}" if isinstance(path_to(layer, name), Held) else
+             f"{{v}}.{name} is {{k{number}}}" for number, name in enumerate(tables)]
     if is_of_d2s:
         # Nothing has come that hides a method, or an entry of a table.
-        yield Guard(source, f"len({{d}}) == {len(held)}", (), f"one with {len(held)} attributes", is_live=True)
-    yield from _class_guards(type(layer))
+        parts.append(f"len({{d}}) == {len(held)}")
+    yield Guard(source, " and ".join(parts), tuple(held[name] for name in tables), "its tables", is_live=True)
     for module, name, function in _functions_of_modules(methods):
         yield Guard(Attribute(Constant(module), name), "{v} is {k0}", (function,), f"{name} of {module.__name__}")
     for name in sorted(names & held.keys() - {*_TABLES, *REGISTRIES} - stored):
@@ -64,7 +64,7 @@ def path_to(layer: Any, name: str) -> Attribute:
     """The path to an attribute that a Layer holds itself.
 
     A Layer is not asked for what code of d2s reads of it: Python looks for `__getattr__` first, and takes three times
-    as long.  That its classes give the name no other meaning is among `guards_of`.
+    as long.  That its classes give the name no other meaning is what `class_guards` say.
     """
     cls = type(layer)
     is_known = name in _PLAIN or not policy.is_of_user(cls)
@@ -73,7 +73,7 @@ def path_to(layer: Any, name: str) -> Attribute:
     return Attribute(Constant(layer), name)
 
 
-def _class_guards(cls: type) -> Iterator[Guard]:
+def class_guards(cls: type) -> Iterator[Guard]:
     """The conditions that `path_to` finds what asking the Layer would."""
     for base in cls.__mro__[:-1]:
         if policy.is_of_user(base):

@@ -503,6 +503,10 @@ class Tracer(TensorsOfObjects):
         stored = frozenset(place[2] for place in self.pending if place[:2] == (id(layer), "attr"))
         for guard in layer_guards.guards_of(layer, whole, stored):
             self.guards.add(guard)
+        if type(layer) not in self.guards.layer_classes:
+            self.guards.layer_classes.add(type(layer))
+            for guard in layer_guards.class_guards(type(layer)):
+                self.guards.add(guard)
         if whole:
             # Its hooks have checks of their own.
             held_by = layer_guards.held_by

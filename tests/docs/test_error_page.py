@@ -105,7 +105,7 @@ PLAIN = {
     "nn/registry.py:__getattr__", "operators/access.py:delete_plainly", "operators/making.py:_initialise",
     "operators/native.py:_answer", "operators/native.py:checked_length", "operators/protocols.py:items_of",
     "operators/open_functions.py:unpacked", "operators/picking.py:list_place",
-    "operators/special_methods.py:check_answer", "operators/special_methods.py:formatted",
+    "operators/asked_numbers.py:check_answer", "operators/special_methods.py:formatted",
     "operators/run_time.py:taken_apart", "operators/special_methods.py:search", "transpiler/interface.py:parts",
     "ops/gathering.py:take_op", "playground/target.py:__init__", "static/passes/merge_duplicates.py:_key_of_attrs",
     "static/variable.py:__getattr__", "testing/__init__.py:__getattr__", "transpiler/interface.py:_function",

@@ -563,3 +563,39 @@ def products_of_objects():
     yield f
     factor.k = 5.0
     yield f
+
+
+@footgun
+def attributes_asked_for_with_a_default():
+    class Told:
+        def __get__(self, instance, owner):
+            print("got")
+            return 2.0
+
+    class Thing:
+        told = Told()
+        k = 3.0
+
+        @property
+        def asked(self):
+            print("asked")
+            return self.k
+
+        @property
+        def broken(self):
+            print("broken")
+            return self.none
+
+    thing = Thing()
+
+    def f(z):
+        z = z * getattr(thing, "told", 1.0) + getattr(thing, "asked", 1.0) + getattr(thing, "broken", 5.0)
+        young = Thing()
+        z = z + hasattr(thing, "told") + hasattr(young, "asked") + hasattr(young, "broken")
+        return z + getattr(young, "asked", 1.0) + hasattr(Thing, "told") + getattr(thing, "none", 7.0)
+
+    yield f
+    thing.k = 4.0
+    yield f
+    Thing.none = 10.0
+    yield f

@@ -397,7 +397,7 @@ def metrics(stage):
     calls(stage, f, lambda: None)
 
 
-@refused("a loader made inside gives its batches in each run")
+@footgun
 def loaders(stage):
     data = d2s.io.TensorDataset([d2s.to_tensor([1.0, 2.0, 3.0])])
 
