@@ -208,34 +208,32 @@ KINDS = (
         example="""
             weight = paddle.to_tensor([1.0])
 
-            class Settings(type):
-                @property
-                def scale(cls):
-                    return float(weight)
-
-            class Model(metaclass=Settings):
-                pass
+            class Field:
+                def __set_name__(self, owner, name):
+                    self.scale = float(weight)
 
             @paddle.jit.to_static
             def f(x):
-                return x * Model.scale
+                class Model:
+                    field = Field()
+
+                return x * Model.field.scale
 
             f(paddle.ones([1]))
         """,
         fixed="""
             weight = paddle.to_tensor([1.0])
 
-            class Settings(type):
-                @property
-                def scale(cls):
-                    return weight
-
-            class Model(metaclass=Settings):
-                pass
+            class Field:
+                def __set_name__(self, owner, name):
+                    self.scale = weight
 
             @paddle.jit.to_static
             def f(x):
-                return x * Model.scale
+                class Model:
+                    field = Field()
+
+                return x * Model.field.scale
 
             f(paddle.ones([1]))
         """,
