@@ -79,7 +79,8 @@ def in_method(tracer: Tracer, owner: Any, name: str, args: tuple[Any, ...]) -> t
     kind = next((kind for kind in _METHODS if isinstance(owner, kind)), None)
     places = None if kind is None else _METHODS[kind].get(name)
     if places is None and isinstance(owner, _OF_TEXT_AND_NUMBERS) and name not in _OF_ANYTHING:
-        places = slice(None)
+        # Those of operators tell by NotImplemented that they are given something else.
+        places = None if name.startswith("__") else slice(None)
     if places is None:
         return args
     chosen = set(range(*places.indices(len(args))))

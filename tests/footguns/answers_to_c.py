@@ -599,3 +599,15 @@ def attributes_asked_for_with_a_default():
     yield f
     Thing.none = 10.0
     yield f
+
+
+@footgun
+def methods_of_operators_called_by_name():
+    number = Number(2, [])
+
+    def f(z):
+        given = (3).__add__(number), (2.5).__mul__(number)
+        return z * (2.0 if given[0] is NotImplemented and given[1] is NotImplemented else 3.0)
+
+    yield f
+    yield f
