@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 # ``plan(nodes, leaves, retain_graph, gradient)`` runs backward and gives True, or does nothing and gives False.
 Plan = Callable[[Sequence[OpNode], Sequence[LeafNode], bool, Any], bool]
-# Of each node the case, and where its gradients go; then the order of the nodes.
-Key = tuple[Case | int | None, ...]
+# Of each node the case, and where its gradients go, of a node with several outputs to which one; then the order of the
+# nodes.
+Key = tuple[Case | int | tuple[int, int] | None, ...]
 
 # The code of larger graphs would take long to compile; programs of ever new graphs start again from time to time.
 LARGEST = 500
@@ -38,7 +39,7 @@ _met: set[Key] = set()
 
 def run(walk: Walk, root: Node, grad: Tensor) -> bool:
     """Run a plain walk from `root` by a plan; False, and nothing is done, if there is none that fits."""
-    if type(root) is not OpNode or root.hooks is not None:
+    if type(root) is not OpNode or root.hooks is not None or len(root.specs) != 1:
         return False
     # Nodes by position, leaves by -1, -2, ...
     places: dict[Node, int] = {root: 0}
@@ -61,14 +62,13 @@ def run(walk: Walk, root: Node, grad: Tensor) -> bool:
                         place = -len(leaves)
                     elif type(target) is OpNode:
                         place = len(nodes)
-                        if place == LARGEST or len(target.specs) != 1:
-                            # Of several outputs some may get no gradient.
+                        if place == LARGEST:
                             return False
                         nodes.append(target)
                     else:
                         return False
                     places[target] = place
-                found.append(place)
+                found.append((place, edge[1]) if isinstance(target, OpNode) and len(target.specs) > 1 else place)
             else:
                 found.append(None)
     ages = [node.sequence for node in nodes]
@@ -102,23 +102,30 @@ def _is_due(key: Key) -> bool:
 def _planned(nodes: Sequence[OpNode], places: dict[Node, int]) -> Plan | None:
     """The plan of a graph, if it can have one."""
     head = [
-        "def plan(nodes, leaves, retain_graph, g0):",
+        "def plan(nodes, leaves, retain_graph, g0_0):",
         f"    {''.join(f'n{place}, ' for place in range(len(nodes)))}= nodes",
         f"    {''.join(f'l{~place}, ' for place in places.values() if place < 0)}= leaves",
     ]
     body: list[str] = []
-    namespace: dict[str, Any] = {"add": np.add, "asarray": np.asarray}
+    namespace: dict[str, Any] = {"add": np.add, "asarray": np.asarray, "zeros": np.zeros}
     visits = sorted(nodes, key=attrgetter("sequence"), reverse=True)
     last = {places[edge[0]]: node for node in visits for edge in node.edges if edge is not None}
-    # Of the gradients summed up so far, by place.
-    specs = {0: nodes[0].specs[0]}
+    # Of the gradients summed up so far, by place and output.
+    specs = {(0, 0): nodes[0].specs[0]}
     for node in visits:
         place, case = places[node], node.case
         straight = None if case is None else case.written
-        if case is None or straight is None or len(node.specs) != 1 or specs.get(place) != node.specs[0]:
+        if case is None or straight is None:
             return None
+        for output, its_spec in enumerate(node.specs):
+            if len(node.specs) > 1 and (place, output) not in specs:
+                # The node is reached by another output.
+                namespace[f"s{place}_{output}"] = its_spec.shape, its_spec.dtype
+                body.append(f"    {_gradient((place, output))} = zeros(*s{place}_{output})")
+            elif specs.get((place, output)) != its_spec:
+                return None
         namespace[f"f{place}"] = straight.function
-        targets = [None if edge is None else places[edge[0]] for edge in node.edges]
+        targets = [None if edge is None else (places[edge[0]], edge[1]) for edge in node.edges]
         head += _check(place, case)
         results, sums = [], []
         for index, (target, spec) in enumerate(zip(targets, straight.specs, strict=True)):
@@ -136,17 +143,18 @@ def _planned(nodes: Sequence[OpNode], places: dict[Node, int]) -> Plan | None:
         body += _call(place, case, results)
         body += sums
         body += [
-            f"    l{~target}.add({_gradient(target)}); del {_gradient(target)}"
-            for target in dict.fromkeys(targets) if target is not None and target < 0 and last[target] is node
+            f"    l{~target[0]}.add({_gradient(target)}); del {_gradient(target)}"
+            for target in dict.fromkeys(targets) if target is not None and target[0] < 0 and last[target[0]] is node
         ]
     exec(_code_of("\n".join([*head, *body, "    return True"])), namespace)
     found: Plan = namespace["plan"]
     return found
 
 
-def _gradient(place: int) -> str:
-    """The name of the gradient of a node or of a leaf."""
-    return f"g{place}" if place >= 0 else f"h{~place}"
+def _gradient(of: tuple[int, int]) -> str:
+    """The name of the gradient of an output of a node, or of a leaf."""
+    place, output = of
+    return f"g{place}_{output}" if place >= 0 else f"h{~place}"
 
 
 def _check(place: int, case: Case) -> list[str]:
@@ -162,10 +170,11 @@ def _check(place: int, case: Case) -> list[str]:
 def _call(place: int, case: Case, results: Sequence[str]) -> list[str]:
     """Lines that call the rules of a node and free what they have read."""
     node, inputs = f"n{place}", "".join(f", i{place}[{index}].data" for index in case.saved)
-    out = f", {node}.out_data" if case.reads_out else ""
-    own = [f"g{place}", *([f"i{place}"] if case.saved else [])]
+    grads = [_gradient((place, output)) for output in range(len(case.specs))]
+    out = f", {'*' if len(grads) > 1 else ''}{node}.out_data" if case.reads_out else ""
+    own = [*grads, *([f"i{place}"] if case.saved else [])]
     return [
-        f"    {', '.join(results)}, = f{place}(g{place}{out}{inputs})",
+        f"    {', '.join(results)}, = f{place}({', '.join(grads)}{out}{inputs})",
         f"    del {', '.join(own)}",
         f"    if not retain_graph: {node}.release()",
     ]

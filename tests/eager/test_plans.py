@@ -16,10 +16,23 @@ from d2s.eager import cases, plans
 
 STARTS = [np.linspace(-1, 2, 6, dtype="float32").reshape(2, 3), np.linspace(0.5, 1, 3, dtype="float32"),
           np.asarray(1.5, "float32")]
+
+
+def some_parts(x: Any, y: Any) -> Any:
+    """One part is used twice, one not at all."""
+    first, _, last = d2s.chunk(d2s.concat([x.flatten(), x.flatten() * 2, x.flatten() * 3]), 3)
+    return (first * last + first).reshape(x.shape) + y
+
+
+def all_parts(x: Any, y: Any) -> Any:
+    first, second = d2s.unbind(d2s.stack([x, x * x]))
+    return second * y - first
+
+
 OPS: list[Callable[[Any, Any], Any]] = [
     lambda x, y: x * y, lambda x, y: x + y, lambda x, y: d2s.tanh(x) - y, lambda x, y: x * x,
     lambda x, y: x / (y * y + 1), lambda x, y: d2s.nn.functional.relu(x), lambda x, y: x.sum() * y,
-    lambda x, y: d2s.maximum(x, y.detach()),
+    lambda x, y: d2s.maximum(x, y.detach()), some_parts, all_parts,
 ]
 
 
@@ -85,6 +98,32 @@ def test_a_graph_that_comes_again_has_a_plan(planned: list[bool]) -> None:
         grads.append((x.grad.data.tobytes(), w.grad.data.tobytes()))
     assert planned == [False, False, True, True]
     assert len(set(grads)) == 1
+
+
+@pytest.mark.parametrize("use", [
+    lambda q, r: (q * q * q).sum() + r.sum(), lambda q, r: r.sum(), lambda q, r: (q * q * q).sum()])
+def test_an_output_that_nobody_uses_has_a_zero_gradient(use: Any, planned: list[bool]) -> None:
+    """The rules of qr read all outputs and all gradients."""
+    found = []
+    for _ in range(4):
+        x = d2s.to_tensor(np.asarray([[1.0, 2.0], [-1.0, 0.5], [3.0, 1.0]]), stop_gradient=False)
+        use(*d2s.linalg.qr(x)).backward()
+        found.append(x.grad.data.tobytes())
+    assert found == found[:1] * 4
+    assert planned == [False, False, True, True]
+
+
+def test_hooks_of_one_output_are_called(planned: list[bool]) -> None:
+    seen = []
+    for turn in range(5):
+        x = d2s.to_tensor([1.0, 2.0, 3.0, 4.0], stop_gradient=False)
+        first, second = d2s.split(x, 2)
+        if turn == 4:
+            second.register_hook(lambda g: seen.append(g.tolist()) or g * g + 1)
+        (first * second).sum().backward()
+    assert planned == [False, False, True, True, False]
+    assert seen == [[1.0, 2.0]]
+    assert x.grad.tolist() == [3.0, 4.0, 2.0, 5.0]
 
 
 def graph() -> tuple[Any, Any, Any]:
