@@ -414,7 +414,9 @@ def _divmod(tracer: Tracer, left: Any, right: Any) -> Any:
         method = special_methods.users(tracer, side, name)
         if method is not None:
             return late_call(method, other)
-    if any(isinstance(part, ObjectVariable) or native.tells_other_things(tracer, part) for part in (left, right)):
+    is_refused = isinstance(left, TensorBase) or isinstance(right, TensorBase)
+    if not is_refused and any(
+            isinstance(part, ObjectVariable) or native.tells_other_things(tracer, part) for part in (left, right)):
         return native.binary(tracer, "floordiv", left, right), native.binary(tracer, "mod", left, right)
     return divmod(left, right)
 

@@ -322,11 +322,15 @@ def _unary(name: str) -> Callable[[Any], Any]:
     return method
 
 
-def _divmod(self: ObjectVariable, other: Any) -> tuple[Any, Any]:
+def _divmod(self: ObjectVariable, other: Any) -> Any:
+    if isinstance(other, TensorBase):
+        return NotImplemented
     return self // other, self % other
 
 
-def _rdivmod(self: ObjectVariable, other: Any) -> tuple[Any, Any]:
+def _rdivmod(self: ObjectVariable, other: Any) -> Any:
+    if isinstance(other, TensorBase):
+        return NotImplemented
     return other // self, other % self
 
 

@@ -23,6 +23,8 @@ import pytest
 import d2s
 from d2s.errors import D2SError, DTypeError, TracingError
 
+OUTSIDE = np.arange(3, dtype="float32") + 1
+
 # Three floats, a float, an integer, a matrix, a bool, integers, nothing.
 USES: list[Callable[..., Any]] = [
     lambda x, s, i, m, b, li, e: (2.5 in x, 7.0 in x, 1 in li, s in [1, 2], None in x, "a" in x, x in [x]),
@@ -34,6 +36,9 @@ USES: list[Callable[..., Any]] = [
     lambda x, s, i, m, b, li, e: (math.fsum(x), math.prod(x), math.hypot(s, s)),
     lambda x, s, i, m, b, li, e: divmod(x, 2.0),
     lambda x, s, i, m, b, li, e: divmod(7.0, x),
+    lambda x, s, i, m, b, li, e: divmod(OUTSIDE, x),
+    lambda x, s, i, m, b, li, e: divmod(x, OUTSIDE),
+    lambda x, s, i, m, b, li, e: divmod(s.item(), x),
     lambda x, s, i, m, b, li, e: pow(x, 2, 3),
     lambda x, s, i, m, b, li, e: (pow(x, 2), 2**x, abs(-x), +x, ~li, ~b),
     lambda x, s, i, m, b, li, e: ~x,
