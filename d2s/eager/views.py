@@ -330,7 +330,8 @@ def become(
 ) -> None:
     """Make `tensor`, and its views, name another value, written in place by a run that knows who reads the old one.
 
-    With `data_only` the views keep their history.
+    With `data_only` the views keep their history.  What is detached from it shows the value too: of earlier turns the
+    run does not know.  Peers that want gradients are written by the run itself.
     """
     _replace(tensor, data)
     tensor._node, tensor._index = node, index
@@ -344,6 +345,9 @@ def become(
                 else:
                     made = _view_of(view).of_parent()
                     become(view, made.data, made._node, made._index, made._stop_gradient)
+        for peer in _alive(tensor._sharing.peers):
+            if peer is not tensor and peer._stop_gradient and peer.data is not data:
+                set_data(peer, data)
 
 
 def _refresh(tensor: Tensor) -> None:

@@ -73,7 +73,7 @@ def learn_writes(tracer: Tracer, after: TraceState) -> bool:
 def _read(tracer: Tracer, place: tuple[int, str, Any], thing: Any) -> Any:
     """What an older object holds at a place now, if the trace can know it."""
     kind, key = place[1], key_at(place)
-    if place in tracer.dirty or tracer.is_unknown(thing) or tracer.may_have_changed or isinstance(thing, TensorBase):
+    if place in tracer.dirty or tracer.is_unknown(thing) or isinstance(thing, TensorBase):
         return _NOTHING
     if kind == "attr":
         return access.attr(tracer, thing, key) if _is_there(thing, key) else _NOTHING

@@ -402,6 +402,10 @@ class _Loop:
         initial: list[Value] = []
         following: list[Value] = []
         flat: list[Value] = []
+        replaced: list[Value | None] = []
+        # Tensors last: which of them there are is not the same in each replay.
+        self.places = dict(sorted(
+            self.places.items(), key=lambda item: isinstance(self.before.nodes[item[0][0]], Variable)))
         for place, form in self.places.items():
             held = self._held_before(place) if isinstance(form, OpenForm) else None
             if type(held) in OPENED and not tracer.is_outer(held):
@@ -414,6 +418,8 @@ class _Loop:
             else:
                 following += self._following(place, form, changed[1], outcome, body_block)
             flat += inputs[place]
+            old = self.before.contents[place[0]]
+            replaced += [old if isinstance(old, Value) else None] * len(inputs[place])
         renamed = {value: tracer.new_value(value.name, value.spec, value.stop_gradient, value.kind) for value in flat}
         rename_reads(test_block, renamed)
         test_block.inputs = tuple(renamed.values())
@@ -433,7 +439,8 @@ class _Loop:
             while more := {place for place, value in enumerate(flat) if value in tracer.hook_points} - done:
                 tracer.carry_hook_point(emitted, min(more))
                 done.add(min(more))
-        values = iter(emitted.outputs)
+        real = tracer.real_outputs(emitted, outputs, replaced)
+        values = iter([real.get(out, out) for out in outputs])
         for place, form in self.places.items():
             node = self.before.nodes[place[0]]
             if isinstance(node, Variable):

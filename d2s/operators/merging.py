@@ -41,11 +41,14 @@ def merge_outcomes(
     state = merger.trace_state(after_then.state, after_orelse.state)
     result = merger.merge(after_then.result, after_orelse.result, "the result")
     changes: dict[int, tuple[Any, Any]] = {}
-    for key in dict.fromkeys((*after_then.changes, *after_orelse.changes)):
+    # Tensors last: which of them there are is not the same in each replay.
+    changed = dict.fromkeys((*after_then.changes, *after_orelse.changes))
+    for key in sorted(changed, key=lambda key: isinstance(before.nodes[key], Variable)):
         node = before.nodes[key]
         old = before.contents[key]
         a = after_then.changes[key][1] if key in after_then.changes else old
         b = after_orelse.changes[key][1] if key in after_orelse.changes else old
+        merger.replaced = old if isinstance(node, Variable) else None
         changes[key] = (node, merger.content(node, a, b, before.names.get(key, "a variable")))
     record = tracer.new_value("record", None)
     emitted = tracer.emit("cond", (test,), tuple(merger.outputs), {}, effect=True, blocks=(then, orelse))
@@ -53,7 +56,7 @@ def merge_outcomes(
         emitted.record = record
         then.outputs, orelse.outputs = tuple(merger.then_values), tuple(merger.orelse_values)
         tracer.definitions[record] = (emitted, tracer.block)
-    real = merger.resolve(emitted.outputs)
+    real = merger.resolve(emitted)
     for key, (node, content) in changes.items():
         if isinstance(node, Variable):
             changes[key] = (node, real.get(content, content))
@@ -75,6 +78,9 @@ class _Merger:
         self.blocks = blocks
         self.ends = ends
         self.outputs: list[Value] = []
+        # For each output the Value that it takes the place of, for what a Variable is.
+        self.places: list[Value | None] = []
+        self.replaced: Value | None = None
         self.then_values: list[Value] = []
         self.orelse_values: list[Value] = []
         self.made: dict[tuple[int, int], Any] = {}
@@ -85,9 +91,9 @@ class _Merger:
         self.foreign: set[Value] = set()
         self.containers: dict[Value, Any] = {}
 
-    def resolve(self, outputs: tuple[Value, ...]) -> dict[Value, Value]:
+    def resolve(self, emitted: Operator) -> dict[Value, Value]:
         """Use the outputs that the operator really has (those of an earlier path, in a replay)."""
-        real = dict(zip(self.outputs, outputs, strict=False))
+        real = self.tracer.real_outputs(emitted, self.outputs, self.places)
         for own, holder in self.pairs.items():
             holder.value = real.get(own, own)
             if own in self.tracer.elements:
@@ -114,14 +120,15 @@ class _Merger:
             pending[key] = (self.merge(stored.content_at(one), stored.content_at(two), str(key[2])), one[1])
         canonical: list[tuple[Variable, Value]] = []
         tensors = {**first.tensors, **second.tensors}
-        values = {id(variable): (variable, value) for variable, value in second.canonical}
-        for variable, value in first.canonical:
-            merged = self._version(value, values.get(id(variable), (variable, value))[1])
+        # A tensor that only the second path has met is on the first what it was before; the second knows all.
+        captured = self.tracer.captured
+        values = {id(variable): captured[key][1] for key, (_, variable) in self.tracer.canonical.items()}
+        values |= {id(variable): value for variable, value in first.canonical}
+        for variable, value in second.canonical:
+            merged = self._version(values[id(variable)], value)
             canonical.append((variable, merged))
-            if value in tensors:
-                tensors[merged] = tensors[value]
-        known = {id(variable) for variable, _ in canonical}
-        canonical += [pair for pair in second.canonical if id(pair[0]) not in known]
+            if values[id(variable)] in tensors:
+                tensors[merged] = tensors[values[id(variable)]]
         # What an object of the Program was filled with last, where both paths agree on it.
         filled = {key: template for key, template in first.filled.items() if second.filled.get(key) is template}
         if first.grad_mode is not second.grad_mode:
@@ -375,6 +382,7 @@ class _Merger:
 
     def _give(self, out: Value, a: Value, b: Value) -> None:
         self.outputs.append(out)
+        self.places.append(self.replaced)
         self.then_values.append(a)
         self.orelse_values.append(b)
 

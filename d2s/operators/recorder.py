@@ -3,7 +3,8 @@ traced once for each answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType
 from typing import Any, TypeVar
@@ -38,6 +39,7 @@ MAX_DECIDED_TURNS = 6
 MAX_NESTING = 60
 
 
+_WITH_REGIONS = ("cond", "while")
 # What they give is one of their inputs, or a version of it.
 _OF_ONE_TENSOR = frozenset(("cond", "check_bound", "replace", "stop_gradient"))
 
@@ -139,6 +141,7 @@ class PathRecorder(StaticInterpreter):
         # Variables of loops that are objects of any kind, by the loop; and those of the loops that are traced now.
         self.of_any_kind: dict[Location | None, frozenset[str]] = {}
         self._any_kind_here: list[frozenset[str]] = []
+        self._outputs_by_key: dict[Operator, dict[tuple[Value | None, int], int]] = {}
         # Exceptions that stand for those of the run, by identity.
         self.errors_of_run: dict[int, tuple[BaseException, Value]] = {}
         self.generators = Generators()
@@ -448,9 +451,29 @@ class PathRecorder(StaticInterpreter):
     def _replayed(self, path: Path, operator: Operator) -> Operator:
         recorded = path.log[path.position]
         if not isinstance(recorded, Operator) or not _may_stand_for(recorded, operator):
-            raise ProgramError("the function does different things when it is traced again", kind="P01")
+            raise _strayed()
         path.position += 1
         return recorded
+
+    def real_outputs(
+        self, emitted: Operator, own: Sequence[Value], replaced: Sequence[Value | None]
+    ) -> dict[Value, Value]:
+        """The outputs that a `cond` or `while` has for those that this replay would have given it.
+
+        Tensors that share values are found by weak references: a replay may still find one that Python has collected
+        the first time, or the other way round.  So what a Variable becomes is told by the Value that it had, all else
+        by the order.
+
+        Parameters
+        ----------
+        replaced : sequence of Value or None
+            For each output the Value that it takes the place of; None if it is no Variable of before.
+        """
+        keys = list(_numbered(replaced))
+        known = self._outputs_by_key.setdefault(emitted, {key: place for place, key in enumerate(keys)})
+        if sum(value is None for value in replaced) != sum(key[0] is None for key in known):
+            raise _strayed()
+        return {value: emitted.outputs[known[key]] for value, key in zip(own, keys, strict=True) if key in known}
 
     def recall(self, value: Value) -> Value:
         """A value that is used again; in a replay, its operator is passed over if this is where it was emitted."""
@@ -467,7 +490,12 @@ class PathRecorder(StaticInterpreter):
 
 def _may_stand_for(recorded: Operator, operator: Operator) -> bool:
     """True if `recorded` can be what `operator` is in a replay: the same op on the same values."""
-    if recorded.kind != operator.kind or len(recorded.outputs) < len(operator.outputs):
+    if recorded.kind != operator.kind:
+        return False
+    if operator.kind in _WITH_REGIONS:
+        # Which outputs they have is compared by `real_outputs`.
+        return True
+    if len(recorded.outputs) < len(operator.outputs):
         return False
     if operator.op is None:
         # What regions are made of is made anew for each trial.
@@ -475,6 +503,18 @@ def _may_stand_for(recorded: Operator, operator: Operator) -> bool:
     pairs = zip(recorded.inputs, operator.inputs, strict=False)
     return len(recorded.inputs) == len(operator.inputs) and all(
         old is new or (old.is_constant and new.is_constant) for old, new in pairs)
+
+
+def _numbered(values: Iterable[Value | None]) -> Iterator[tuple[Value | None, int]]:
+    """Each of `values`, and how many of the same came before it."""
+    seen: Counter[Value | None] = Counter()
+    for value in values:
+        yield value, seen[value]
+        seen[value] += 1
+
+
+def _strayed() -> ProgramError:
+    return ProgramError("the function does different things when it is traced again", kind="P01")
 
 
 def _too_many_decisions() -> UnsupportedSyntaxError:

@@ -321,7 +321,8 @@ class Tracer(TensorsOfObjects):
                 "stop_gradient=False is set on a tensor made in this call that a container, a function or a call "
                 "outside of the trace has already", user_location(),
                 "Set it directly behind the line that makes the tensor.", kind="U34")
-        # It goes on being that Tensor.
+        # It goes on being that Tensor, once what was done to it before is known.
+        old = self.bound(variable)
         tensor = self.materialise(old)
         self.python_call(setattr, (ObjectVariable(self, tensor), "stop_gradient", flag), effect=True)
         super().set_stop_gradient(variable, flag)

@@ -7,6 +7,7 @@ a name is, only a run knows what has been written to: `Writes.are_certain` says 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from d2s.ops.sharing import gives_view
@@ -49,9 +50,10 @@ class Writes:
         self._chosen: set[Value] = set()
         self._order: dict[Operator, int] = {}
         nested = set(self._visit(program.block, False))
-        self._writers: dict[Value, list[Operator]] = {write.value: [] for write in program.writes.values()}
+        self._writers: defaultdict[Value, list[Operator]] = defaultdict(list)
         for operator, write in program.writes.items():
-            self._writers[write.value].append(operator)
+            # A value that has got another name, because it stops gradients say, is the same memory.
+            self._writers[self.root(write.value)].append(operator)
         written_inside = {self._class(write.value) for op, write in program.writes.items() if op in nested}
         written = {self._class(write.value) for write in program.writes.values()}
         chosen = {self._class(value) for value in self._chosen}

@@ -181,7 +181,7 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def differentiate(results: Any, times: int) -> None:
     """Backward from every tensor in `results` that can be differentiated; each element gets a gradient of its own."""
-    roots = list({id(t): t for t in tensors_in(results) if not t.is_leaf}.values())
+    roots = list({id(t): t for t in tensors_in(results) if not (t.is_leaf or t.stop_gradient)}.values())
     seeds = [d2s.to_tensor(np.arange(1, t.size + 1, dtype=str(t.dtype)).reshape(t.shape) / 2) for t in roots]
     for left in reversed(range(times)):
         if roots:
