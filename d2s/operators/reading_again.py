@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from d2s.operators.sharing import family_of, is_here, is_view, peers_of, root_of, share_nothing, sharing_of
+from d2s.operators.sharing import is_here, is_view, root_of, share_nothing, sharing_of
+from d2s.operators.views import in_use
 from d2s.static.program import Value
 from d2s.static.variable import Variable
 
@@ -21,12 +22,10 @@ def read_again(tracer: Tracer, variable: Variable) -> bool:
     root = root_of(variable)
     if not is_here(tracer, root):
         return False
-    family = [member for peer in peers_of(tracer, root) for member in family_of(tracer, peer)]
-    found = tracer.as_found(f"read again: {id(variable.value)}", lambda: _known(tracer, family))
-    if found is None:
+    members = in_use(tracer, root)
+    source = tracer.as_found(f"read again: {id(variable.value)}", lambda: _known(tracer, members))
+    if source is None:
         return False
-    in_use, source = found
-    members = [member for member in family if member.value in in_use]
     shown = next(member for member in members if member.value is source)
     outer = tracer.tensors.get(source)
     if outer is None:
@@ -45,14 +44,14 @@ def read_again(tracer: Tracer, variable: Variable) -> bool:
     return True
 
 
-def _known(tracer: Tracer, family: list[Variable]) -> tuple[set[Value], Value] | None:
-    """What shares values, and that of which the Tensor is known: one from outside if there is one."""
+def _known(tracer: Tracer, family: list[Variable]) -> Value | None:
+    """That of what shares values of which the Tensor is known: one from outside if there is one."""
     roots = [member for member in family if not is_view(member)]
     outer = [root for root in roots if root.value in tracer.tensors and _is_canonical(tracer, root)]
     made = [root for root in roots if root.value not in tracer.tensors and _has_older_tensor(tracer, root.value)]
     if not outer and not made:
         return None
-    return {member.value for member in family}, (outer or made)[0].value
+    return (outer or made)[0].value
 
 
 def _has_older_tensor(tracer: Tracer, value: Value) -> bool:

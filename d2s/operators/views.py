@@ -78,7 +78,7 @@ def _member(variable: Variable) -> _Member:
     return _Member(variable.value, view.parent.value, (view.op, view.rest, view.attrs, view.index))
 
 
-def _in_use(tracer: Tracer, variable: Variable) -> list[Variable]:
+def in_use(tracer: Tracer, variable: Variable) -> list[Variable]:
     """What shares values with a tensor that is no view, and itself; each before the views taken of it.
 
     The same each time that the trace comes here, whatever Python has collected so far: what is gone in a replay has
@@ -216,7 +216,7 @@ def write(tracer: Tracer, variable: Variable, value: Variable, data_only: bool) 
     while (shared := sharing_of(variable)) is not None and shared.view is not None:
         value = shared.view.into_parent(tracer, value)
         variable = shared.view.parent
-    before = {id(member): (member, member.value) for member in _in_use(tracer, variable)}
+    before = {id(member): (member, member.value) for member in in_use(tracer, variable)}
     tracer.check_writable(member for member, _ in before.values())
     check_written(tracer, [member for member, _ in before.values()])
     peers = [member for member, _ in before.values() if member is not variable and not is_view(member)]
@@ -296,4 +296,4 @@ def _replace(tracer: Tracer, variable: Variable, data: Variable, is_view: bool =
     tracer.rewrite_tensor(old, variable.value, data_only=True)
 
 
-__all__ = ["assign", "leave", "unknown_relatives", "write"]
+__all__ = ["assign", "in_use", "leave", "unknown_relatives", "write"]
