@@ -136,14 +136,15 @@ KINDS = (
     tracing(
         "T06",
         "A match statement on a value of the run",
-        cause="`match` compares without asking d2s, so it cannot look at values that are known only when the Program "
-        "runs, nor into objects from outside, which might change.",
+        cause="`match` looks into things without asking d2s. A value that is known only when the Program runs can be "
+        "compared, and asked for its class (`case int(k):`, `case float() | str():`), but not as a part of something "
+        "that a pattern takes apart. Objects from outside, which might change, cannot be taken apart either.",
         fix="Use `if`, `isinstance` and attributes.",
         example="""
             @paddle.jit.to_static
             def f(x):
-                match x.item():
-                    case float():
+                match x.item(), 1:
+                    case float(), 1:
                         return x
                     case _:
                         return 2 * x
@@ -153,9 +154,11 @@ KINDS = (
         fixed="""
             @paddle.jit.to_static
             def f(x):
-                if isinstance(x.item(), float):
-                    return x
-                return 2 * x
+                match x.item():
+                    case float():
+                        return x
+                    case _:
+                        return 2 * x
 
             f(paddle.to_tensor([1.0]))
         """,
@@ -185,14 +188,15 @@ KINDS = (
     tracing(
         "T08",
         "isinstance of an unknown result",
-        cause="The class of what a function of a library returns is known only when the Program runs.",
+        cause="The class of what a function of a library returns is known only when the Program runs. It can be asked "
+        "for numbers, text and None, but for no other class.",
         fix="Ask inside of a function marked `@paddle.jit.not_to_static`, and call that.",
         example="""
             import random
 
             @paddle.jit.to_static
             def f(x):
-                if isinstance(random.choice(["yes", "no"]), str):
+                if isinstance(random.choice(["yes", ["no"]]), list):
                     return x
                 return 2 * x
 

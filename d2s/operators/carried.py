@@ -18,6 +18,7 @@ from d2s.operators.outcomes import CannotMerge, Grown
 from d2s.operators.sharing import note_chosen
 from d2s.operators.symbols import symbol_of
 from d2s.operators.tracer import Tracer
+from d2s.operators.turns import Turns
 from d2s.static.program import Value
 from d2s.static.runtime import MISSING
 from d2s.static.variable import ObjectVariable, Variable
@@ -186,7 +187,7 @@ def joined(first: Form, second: Form, name: str, in_loop: bool, any_kind: bool =
         missing = next(filter(None, names), None)
         flags = _flags(first, second)
         return ObjectForm(kinds.pop() if len(kinds) == 1 else None, missing, *flags)
-    raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it", name)
+    raise CannotMerge(_told_apart(name, first, second), name)
 
 
 def _of_any_kind(first: Form, second: Form, name: str) -> ObjectForm:
@@ -202,7 +203,7 @@ def _of_any_kind(first: Form, second: Form, name: str) -> ObjectForm:
         is_tuple = isinstance(form, BuiltForm) and form.cls is tuple
         grows = grows or is_tuple
         if not (isinstance(form, ObjectForm | TensorForm) or is_told or is_tuple):
-            raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it")
+            raise CannotMerge(_told_apart(name, first, second))
         kinds.add(TensorBase if isinstance(form, TensorForm) else _kind_of(form))
         missing = missing or getattr(form, "missing", None)
     may_be_tensor, is_foreign = _flags(first, second)
@@ -305,7 +306,7 @@ def key_form(key: Any) -> Form:
 
 def _joined_tensors(first: TensorForm, second: TensorForm, name: str) -> TensorForm:
     if first.spec.dtype != second.spec.dtype or first.spec.ndim != second.spec.ndim:
-        raise CannotMerge(f"{name} is {_shown(first)} before a turn and {_shown(second)} after it", name)
+        raise CannotMerge(_told_apart(name, first, second), name)
     if same_shape(first.spec, second.spec):
         spec = first.spec
     else:
@@ -485,6 +486,13 @@ def _has_other_places(before: Any, after: Any) -> bool:
     return len(before) != len(after) if isinstance(before, list | deque) else list(before) != list(after)
 
 
+def _told_apart(name: str, first: Form, second: Form) -> str:
+    before, after = _shown(first), _shown(second)
+    if before == after:
+        return f"{name} is {before} before a turn and another one after it"
+    return f"{name} is {before} before a turn and {after} after it"
+
+
 def _shown(form: Form) -> str:
     if isinstance(form, TensorForm):
         return f"a tensor {form.spec}"
@@ -497,4 +505,6 @@ def _shown(form: Form) -> str:
     if isinstance(form, EitherForm):
         return " or ".join(map(_shown, form.forms))
     value = form.value
+    if isinstance(value, Turns):
+        return "an iterator"
     return "unbound" if value is MISSING else "None" if value is None else f"a {type(value).__name__}"

@@ -57,6 +57,8 @@ def is_instance(tracer: Tracer, thing: Any, kinds: Any) -> Any:
     """``isinstance(thing, kinds)``."""
     if tracer.foreign_results.is_one(thing):
         return tracer.python_call(isinstance, (thing, kinds), kind=bool, effect=True)
+    if _class_of(tracer, thing) is None and all(any(kind is cls for cls in _TOLD) for kind in _flat(kinds)):
+        return tracer.python_call(isinstance, (thing, tuple(_flat(kinds))), kind=bool, effect=True)
     cls = _known_class(tracer, thing, "isinstance()")
     is_symbol = isinstance(thing, Variable | ObjectVariable)
     for kind in _flat(kinds):
@@ -71,6 +73,10 @@ def is_instance(tracer: Tracer, thing: Any, kinds: Any) -> Any:
         if found:
             return found
     return False
+
+
+# What is an instance of these in a run is one in eager mode, whatever the trace makes of it.
+_TOLD = (int, float, complex, bool, str, bytes, type(None))
 
 
 def is_subclass(tracer: Tracer, cls: Any, kinds: Any) -> Any:

@@ -32,7 +32,7 @@ from d2s.operators.tracer import current_tracer
 from d2s.operators.turns import Turns
 from d2s.static.runtime import content_of_cell
 from d2s.static.variable import Variable
-from d2s.transpiler.interface import PythonOperators, format_value
+from d2s.transpiler.interface import PythonOperators, asked_class, format_value
 from d2s.transpiler.nested import NestedFunction
 
 Thunk = Callable[[], Any]
@@ -336,6 +336,12 @@ class TraceOperators(PythonOperators):
     def matched(self, subject: Any, types_at: str, looks_at: str) -> Any:  # type: ignore[override]
         tracer = current_tracer()
         return subject if tracer is None else native.matched(tracer, subject, types_at, looks_at)
+
+    def pattern_class(self, cls: Callable[[], Any], base: type = object) -> type:  # type: ignore[override]
+        tracer = current_tracer()
+        if tracer is None:
+            return PythonOperators.pattern_class(cls, base)
+        return asked_class(cls, partial(classes.is_instance, tracer), base)
 
     def mapping(self, value: Any) -> Any:  # type: ignore[override]
         tracer = current_tracer()

@@ -351,6 +351,11 @@ class PythonOperators:
         return subject
 
     @staticmethod
+    def pattern_class(cls: Callable[[], Any], base: type = object) -> type:
+        """The class of a pattern, which is read when the pattern is reached; `base` is the one that is its own part."""
+        return asked_class(cls, isinstance, base)
+
+    @staticmethod
     def mapping(value: Any) -> Any:
         """What ``**`` spreads out."""
         return value
@@ -404,6 +409,25 @@ class PythonOperators:
     def _cell(self, name: str) -> CellType:
         fn = self._function()
         return dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))[name]
+
+
+class _Asked(type):
+    """The class of classes that somebody else answers for."""
+
+    def __instancecheck__(cls, thing: Any) -> bool:
+        return bool(cls.__dict__["holds"](thing))
+
+
+def asked_class(cls: Callable[[], Any], is_instance: Callable[[Any, Any], Any], base: type) -> type:
+    """A class that has those instances which `is_instance` says that `cls` has, when it is asked."""
+
+    def holds(thing: Any) -> Any:
+        found = cls()
+        if not isinstance(found, type):
+            raise TypeError("called match pattern must be a type")
+        return is_instance(thing, found)
+
+    return _Asked("pattern", (int if base is bool else base,), {"holds": holds})
 
 
 class _Swallowed(AbstractContextManager[None]):

@@ -107,6 +107,7 @@ PLAIN = {
     "operators/open_functions.py:unpacked", "operators/picking.py:list_place",
     "operators/asked_numbers.py:check_answer", "operators/special_methods.py:formatted",
     "operators/run_time.py:taken_apart", "operators/special_methods.py:search", "transpiler/interface.py:parts",
+    "transpiler/interface.py:asked_class", "transpiler/interface.py:holds",
     "ops/gathering.py:take_op", "playground/target.py:__init__", "static/passes/merge_duplicates.py:_key_of_attrs",
     "static/variable.py:__getattr__", "testing/__init__.py:__getattr__", "transpiler/interface.py:_function",
 }

@@ -14,6 +14,7 @@ import gast
 
 from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import Node, is_generated, located, walk
+from d2s.transpiler.passes.instrument_patterns import LOOKING, is_self_matching, place_of, plain_classes
 from d2s.transpiler.passes.instrument_scopes import Scopes, stored_outside
 from d2s.transpiler.passes.instrument_stores import DISPLAYS, Stores
 from d2s.transpiler.scopes import bound_names
@@ -22,7 +23,6 @@ from d2s.transpiler.template import assign, call, constant, load, own_call, thun
 from d2s.transpiler.visitors import Visitor
 
 # What a comprehension may hold that sees the scope of the comprehension later, or binds or waits outside of it.
-_LOOKING_PATTERNS = (gast.MatchSingleton, gast.MatchSequence, gast.MatchMapping)  # that ask what an object is
 _NEEDS_ITS_SCOPE = (gast.Lambda, gast.GeneratorExp, gast.NamedExpr, gast.Yield, gast.YieldFrom, gast.Await)
 # Built-in functions that take all of an iterator, the last two until they know.
 _TAKE_ALL = ("sum", "max", "min", "sorted", "list", "tuple", "set", "frozenset", "dict", "any", "all")
@@ -518,11 +518,21 @@ class _Instrument(Stores):
 
     def visit_Match(self, node: Node) -> Any:
         patterns = [case.pattern for case in node.cases]
-        types_at, looks_at = (_place_of(patterns, kinds) for kinds in (gast.MatchClass, _LOOKING_PATTERNS))
+        asked = [] if self.scopes.is_class_body else plain_classes(patterns, self.ctx)
+        types_at, looks_at = (place_of(patterns, kinds, asked) for kinds in (gast.MatchClass, LOOKING))
         subject = self.visit(node.subject)
         node.subject = self.operator("matched", node.subject, subject, constant(types_at), constant(looks_at))
+        before = [self.asked_class(pattern) for pattern in asked]
         node.cases = [self.visit(case) for case in node.cases]
-        return node
+        return [*before, node]
+
+    def asked_class(self, pattern: Node) -> Node:
+        """Put a class that asks for itself when the pattern does in the place of that of a pattern."""
+        base = [load(pattern.cls.id)] if is_self_matching(pattern, self.ctx) else []
+        name, cls = self.ctx.names.fresh("kind"), pattern.cls
+        pattern.cls = located(load(name), cls)
+        made = self.operator("pattern_class", cls, thunk(self.visit(cls)), *base)
+        return located(assign(name, made), cls)
 
     def visit_match_case(self, node: Node) -> Any:
         node.guard = None if node.guard is None else self.truth(node.guard)
@@ -543,19 +553,3 @@ def _is_plain_target(target: Node) -> bool:
 
 def _tuple(parts: Iterable[Node]) -> Node:
     return gast.Tuple(elts=list(parts), ctx=gast.Load())
-
-
-def _place_of(patterns: list[Node], kinds: Any) -> str:
-    """Where patterns of these kinds stand: "" nowhere, "top", or "inside" if any are below others."""
-    all_, top = (sum(isinstance(part, kinds) for pattern in patterns for part in ways(pattern))
-                 for ways in (walk, _alternatives))
-    return "" if not all_ else "top" if all_ == top else "inside"
-
-
-def _alternatives(pattern: Node) -> list[Node]:
-    """The patterns that the subject itself is held against."""
-    if isinstance(pattern, gast.MatchOr):
-        return [part for inner in pattern.patterns for part in _alternatives(inner)]
-    if isinstance(pattern, gast.MatchAs) and pattern.pattern is not None:
-        return _alternatives(pattern.pattern)
-    return [pattern]
