@@ -187,14 +187,16 @@ KINDS = (
         "U12",
         "A write to one of several tensors that cannot be followed",
         cause="A write in place to a tensor that is one of several, which one being known only when the Program runs; "
-        "and among them is one from outside, or a view that a turn of a loop on a tensor has made.",
-        fix="Write to a clone, or write in the turns.",
+        "and among them is one from outside, or a view that a turn of a loop on a tensor has made of a tensor that is "
+        "not there behind it, or several such views.",
+        fix="Take the view behind the loop, write in the turns, or write to a clone.",
         example="""
             @paddle.jit.to_static
             def f(x, n):
                 y = x * 2
                 part = y[0:1]
                 while n > 0:
+                    y = y * 2
                     part, n = y[1:2], n - 1
                 part.add_(x[0:1])
                 return y
@@ -205,9 +207,9 @@ KINDS = (
             @paddle.jit.to_static
             def f(x, n):
                 y = x * 2
-                part = y[0:1]
-                if n > 0:
-                    part = y[1:2]
+                while n > 0:
+                    y, n = y * 2, n - 1
+                part = y[1:2]
                 part.add_(x[0:1])
                 return y
 

@@ -18,6 +18,7 @@ _LINKS = "_d2s_chosen"
 _VIEWS = "_d2s_chosen_views"
 _DETACHED = "_d2s_chosen_detached"
 _DETACHED_SOURCES = "_d2s_chosen_detached_sources"
+_ALTERNATIVES = "_d2s_alternatives"
 
 
 def note(chosen: Variable, source: Variable, kin: Iterable[Variable] = (), is_view: bool = False) -> None:
@@ -95,6 +96,17 @@ def hidden_sources(chosen: Variable) -> Collection[Variable]:
     return [*views_of(chosen), *chosen.__dict__.get(_DETACHED_SOURCES, {}).values()]
 
 
+def note_alternatives(chosen: Variable, sources: list[Variable]) -> None:
+    """Note that `chosen` is one of `sources`, of which some are views, and nothing else: all are kept alive."""
+    chosen.__dict__[_ALTERNATIVES] = sources
+
+
+def alternatives_of(chosen: Variable) -> list[Variable]:
+    """All that `chosen` may be, if that has been noted."""
+    found: list[Variable] = chosen.__dict__.get(_ALTERNATIVES, [])
+    return found
+
+
 def joined_spec(first: Value, second: Value) -> TensorSpec | None:
     """What two tensors that may take one place have in common, if anything: sizes that differ become unknown."""
     assert first.spec is not None and second.spec is not None
@@ -116,6 +128,7 @@ def may_replace(first: Value, second: Value) -> bool:
 
 
 __all__ = [
+    "alternatives_of",
     "hidden_sources",
     "joined_spec",
     "may_be",
@@ -123,6 +136,7 @@ __all__ = [
     "may_be_one",
     "may_replace",
     "note",
+    "note_alternatives",
     "note_detached",
     "views_of",
 ]

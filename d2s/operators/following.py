@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.choices import hidden_sources, may_be, may_be_detached, may_be_one, may_replace
 from d2s.operators.sharing import (
+    HiddenView,
     family_of,
+    hidden_view,
     is_here,
     is_view,
     peers_of,
     root_of,
     share_nothing,
     sharing_of,
+    taken_anew,
 )
 from d2s.static.program import Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -61,8 +64,46 @@ class _Following:
 
     def run(self) -> None:
         for changed in self.queue:
+            hidden = hidden_view(self.tracer, changed.member)
+            if hidden is not None and not is_view(changed.member):
+                self.reach(changed, taken_anew(hidden, changed.member), self.is_hidden(hidden, changed.member))
             for other in self.candidates(changed):
-                self.reach(changed, other)
+                self.reach(changed, other, self.tracer.are_one(self.was[id(changed.member)], self.was_of(other)))
+            self.show_in_hidden_views(changed)
+
+    def was_of(self, other: Variable) -> Value:
+        """What a tensor was before the write."""
+        return self.was.setdefault(id(other), other.value)
+
+    def is_hidden(self, hidden: HiddenView, chosen: Variable) -> ObjectVariable:
+        """True in runs in which `chosen` is the view that is not here: it is none of the others."""
+        was, found = self.was_of(chosen), None
+        for other in hidden.others:
+            same = self.tracer.are_one(was, self.was_of(other))
+            found = same if found is None else self.tracer.python_call(operator.or_, (found, same), kind=bool)
+        if found is None:
+            return self.tracer.python_call(bool, (True,), kind=bool)
+        return self.tracer.python_call(operator.not_, (found,), kind=bool)
+
+    def show_in_hidden_views(self, changed: _Changed) -> None:
+        """Derive anew what was chosen and may be a view, not here, of the tensor that has changed."""
+        tracer, member = self.tracer, changed.member
+        found = [
+            other for other in may_be(member)
+            if id(other) not in self.always and id(other) not in changed.seen and is_here(tracer, other)
+            and (hidden := hidden_view(tracer, other)) is not None and hidden.view.parent is member]
+        in_use = tracer.as_found(f"hidden views of {self.was[id(member)].name}", lambda: {one.value for one in found})
+        for other in found:
+            hidden = hidden_view(tracer, other)
+            if other.value not in in_use or hidden is None:
+                continue
+            group = self.group_of(other)
+            same = self.of_the_runs(changed, other, self.is_hidden(hidden, other))
+            shown = taken_anew(hidden, other)
+            self.derive([shown], same, self.data_only)
+            self.write(other, other, shown, same)
+            seen = changed.seen | {id(other)}
+            self.queue += [_Changed(one, same, seen | {id(one)}) for one in group]
 
     def candidates(self, changed: _Changed) -> list[Variable]:
         """What may be the tensor that has changed."""
@@ -75,25 +116,16 @@ class _Following:
         in_use = tracer.as_found(f"followed from {first.name}", lambda: {other.value for other in found})
         return [other for other in found if other.value in in_use]
 
-    def reach(self, changed: _Changed, other: Variable) -> None:
-        """Let the write reach `other`, in runs in which it is the tensor that has changed."""
+    def reach(self, changed: _Changed, other: Variable, same: ObjectVariable) -> None:
+        """Let the write reach `other`, in the runs `same`, in which it is the tensor that has changed."""
         tracer, member = self.tracer, changed.member
         root = root_of(other)
-        group = [one for peer in peers_of(tracer, root) for one in family_of(tracer, peer)]
-        for one in group:
-            self.was.setdefault(id(one), one.value)
+        if id(root) in self.always:
+            # The member may be a view of it, and has changed with it.
+            return
+        group = self.group_of(root)
         check_followed(tracer, group, [self.was[id(member)]])
-        if len(self.queue) > MAX_STEPS:
-            raise UnsupportedSyntaxError(
-                "an in-place write may reach too many tensors that branches and turns have chosen", user_location(),
-                "Write to a clone of it.", kind="U12")
-        same = tracer.are_one(self.was[id(member)], self.was[id(other)])
-        if changed.runs is not None:
-            same = self.both(changed.runs, same)
-        done = self.done.get(id(root))
-        if done is not None:
-            same = self.both(same, tracer.python_call(operator.not_, (done,), kind=bool))
-        self.done[id(root)] = same if done is None else tracer.python_call(operator.or_, (done, same), kind=bool)
+        same = self.of_the_runs(changed, root, same)
         self.write(root, other, member, same)
         if root is not other:
             # The member is a view, derived anew from what its root is now, and its views with it.
@@ -102,6 +134,28 @@ class _Following:
         # What may be `other` may be the member too, and is asked that.
         seen = changed.seen | {id(other)}
         self.queue += [_Changed(one, same, seen | {id(one)}) for one in group if one is not other]
+
+    def group_of(self, root: Variable) -> list[Variable]:
+        """All that is known to share the values of a tensor."""
+        group = [one for peer in peers_of(self.tracer, root) for one in family_of(self.tracer, peer)]
+        for one in group:
+            self.was_of(one)
+        return group
+
+    def of_the_runs(self, changed: _Changed, root: Variable, same: ObjectVariable) -> ObjectVariable:
+        """Those among the runs `same` in which the write has changed a tensor, but has not come to `root` so far."""
+        tracer = self.tracer
+        if len(self.queue) > MAX_STEPS:
+            raise UnsupportedSyntaxError(
+                "an in-place write may reach too many tensors that branches and turns have chosen", user_location(),
+                "Write to a clone of it.", kind="U12")
+        if changed.runs is not None:
+            same = self.both(changed.runs, same)
+        done = self.done.get(id(root))
+        if done is not None:
+            same = self.both(same, tracer.python_call(operator.not_, (done,), kind=bool))
+        self.done[id(root)] = same if done is None else tracer.python_call(operator.or_, (done, same), kind=bool)
+        return same
 
     def write(self, root: Variable, other: Variable, member: Variable, same: ObjectVariable) -> None:
         """Write what `member` has become to `other`, of which `root` is the tensor, in the runs `same`."""
@@ -165,9 +219,11 @@ def _check_nothing_hidden(tracer: Tracer, member: Variable) -> None:
             continue
         for source in hidden_sources(other):
             if not is_here(tracer, source):
+                # Behind a branch each path knows it.
                 for value in (member.value, other.value):
                     tracer.take_apart(value)
-                _refuse(is_view(source))
+                if not is_view(source) or hidden_view(tracer, other) is None:
+                    _refuse(is_view(source))
 
 
 def _refuse(is_of_view: bool) -> Any:

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 from d2s.core.interpreter import TensorBase, state
 from d2s.core.op import OP_TABLE, Op
 from d2s.errors import GradientError
-from d2s.operators.choices import may_be, may_be_detached, note, note_detached, views_of
+from d2s.operators.choices import (
+    alternatives_of,
+    may_be,
+    may_be_detached,
+    note,
+    note_alternatives,
+    note_detached,
+    views_of,
+)
+from d2s.operators.symbols import is_symbol
 from d2s.ops.sharing import REARRANGING
 from d2s.static.variable import Variable
 
@@ -157,6 +166,8 @@ def note_all_sources(chosen: Variable, sources: list[Variable]) -> None:
     view = _one_view(sources)
     if view is None:
         note_chosen(chosen, sources)
+        if any(views_of(source) or is_view(source) for source in sources):
+            note_alternatives(chosen, sources)
     else:
         join_view(chosen, view)
 
@@ -169,6 +180,57 @@ def _one_view(sources: list[Variable]) -> View | None:
         return None
     tracer: Any = first.parent.interpreter
     return first if is_here(tracer, first.parent) else None
+
+
+@dataclass(frozen=True)
+class HiddenView:
+    """What a chosen tensor is in runs in which it is none of `others`, which there are here: a view that is gone."""
+
+    view: View
+    others: tuple[Variable, ...]
+
+
+def hidden_view(tracer: Tracer, chosen: Variable) -> HiddenView | None:
+    """The view made in a branch or an earlier turn that `chosen` may be, if the run can tell, and take it anew."""
+    others: list[Variable] = []
+    views: list[View] = []
+    queue = list(alternatives_of(chosen))
+    for source in queue:
+        if is_here(tracer, source):
+            others.append(source)
+        elif alternatives_of(source):
+            queue += [one for one in alternatives_of(source) if not any(one is other for other in queue)]
+        elif (shared := sharing_of(source)) is not None and shared.view is not None and _is_known(tracer, shared.view):
+            views.append(shared.view)
+        else:
+            return None
+    if not views or not all(view.is_same(views[0]) for view in views):
+        return None
+    return HiddenView(views[0], tuple(others))
+
+
+def _is_known(tracer: Tracer, view: View) -> bool:
+    """True if the view can be taken here as well: of a tensor that there is here, at places known here."""
+    return is_here(tracer, view.parent) and not any(map(is_symbol, _leaves((view.rest, view.attrs))))
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, tuple | list):
+        for part in tree:
+            yield from _leaves(part)
+    elif isinstance(tree, dict):
+        yield from _leaves(tuple(tree.values()))
+    elif isinstance(tree, slice):
+        yield from (tree.start, tree.stop, tree.step)
+    else:
+        yield tree
+
+
+def taken_anew(hidden: HiddenView, chosen: Variable) -> Variable:
+    """Another name of `chosen` as the view that it may be."""
+    made = Variable(chosen.interpreter, chosen.value)
+    join_view(made, hidden.view)
+    return made
 
 
 def is_view(variable: Variable) -> bool:
@@ -309,6 +371,7 @@ def share_nothing(variable: Variable) -> None:
 
 
 __all__ = [
-    "Sharing", "View", "alive", "chosen_relatives", "detached_here", "family_of", "is_here", "is_view", "join_view",
-    "link", "note_all_sources", "note_chosen", "peers_of", "relatives", "root_of", "share_nothing", "sharing_of",
+    "HiddenView", "Sharing", "View", "alive", "chosen_relatives", "detached_here", "family_of", "hidden_view",
+    "is_here", "is_view", "join_view", "link", "note_all_sources", "note_chosen", "peers_of", "relatives", "root_of",
+    "share_nothing", "sharing_of", "taken_anew",
 ]

@@ -178,11 +178,62 @@ def names_of_views_of_names(x, c, n):
     return y * u + b * part.sum()
 
 
+def taken_in_turns_then_the_tensor_is_written(x, c, n):
+    y = x * 2
+    part = x[0:2] * 1
+    for _ in range(n):
+        part = y[1:3]
+        part.register_hook(recorder(LOG, "part"))
+    y.multiply_(x)
+    part.register_hook(recorder(LOG, "part behind"))
+    return y * part.sum()
+
+
+def taken_in_turns_of_turns(x, c, n):
+    y = x * 2
+    part = y[0:2]
+    for _ in range(n):
+        for _ in range(n - 1):
+            part = y[1:3]
+        part.add_(x[0:2])
+        if c > 0:
+            y.register_hook(recorder(LOG, "y"))
+    return y * y
+
+
+def shown_and_written_without_grad(x, c, n):
+    y = x * 2
+    part, fixed = y[0:2], y.detach()
+    for _ in range(n):
+        part = y[1:3]
+    inner = part[0:1]
+    with d2s.no_grad():
+        part.multiply_(x[0:2])
+        inner.add_(x[2:3])
+        fixed.add_(x)
+    inner.register_hook(recorder(LOG, "inner"))
+    return (y * fixed).sum() + inner * part.sum() + y
+
+
+def taken_of_the_same_tensor_under_two_names(x, c, n):
+    y = x * 2
+    b = y if c > 0 else x * 3
+    part = b[0:2]
+    for _ in range(n):
+        part = y[1:3]
+    part.add_(x[0:2])
+    b.multiply_(x)
+    b.register_hook(recorder(LOG, "b"))
+    return y * b + part.sum()
+
+
 WORKS = [
+    taken_in_turns_then_the_tensor_is_written, taken_in_turns_of_turns, shown_and_written_without_grad,
+    taken_of_the_same_tensor_under_two_names, another_part_each_time,
     another_tensor_in_the_place, overlapping_views_change_places, chosen_views_without_grad, names_of_views_of_names,
     taken_in_each_turn, taken_before_and_in_turns, written_in_the_turn_that_takes_it, taken_in_branches,
     detached_from_a_view, written_behind_a_detached_view, swapped_for_a_new_tensor, swapped_for_another, in_a_list]
-REFUSED = [parts_of_parts, another_part_each_time, of_another_tensor_each_time]
+REFUSED = [parts_of_parts, of_another_tensor_each_time]
 
 
 def seen(f):

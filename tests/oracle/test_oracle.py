@@ -16,8 +16,8 @@ from .peers import INSTALL, peer_named
 from .programs import LIVE, SHARED, programs, text_of
 from .reduce import reduced
 
-# Writes to views that turns have taken (docs/limitations.md).
-REFUSED = "U12"
+# Writes to what turns have taken of tensors that are gone, and to what turns have detached (docs/limitations.md).
+REFUSED = ("U12", "U23")
 
 WITHOUT_MOVES = tuple(found for found in conversion.JIT_PASSES if found is not hook_placement.run)
 
@@ -45,7 +45,7 @@ def check(text, compare):
 
 
 @pytest.mark.parametrize(
-    ("texts", "share_refused"), [(programs(), 0.01), (programs((SHARED,)), 0.04), (programs((LIVE,)), 0.01)],
+    ("texts", "share_refused"), [(programs(), 0.01), (programs((SHARED,)), 0.1), (programs((LIVE,)), 0.01)],
     ids=["all", SHARED, LIVE])
 def test_static_is_eager(texts, share_refused):
     tried, refused = [], set()
@@ -53,7 +53,7 @@ def test_static_is_eager(texts, share_refused):
     def compare(text):
         tried.append(text)
         static = run(text, on_d2s, d2s.to_static)
-        if isinstance(static.error, d2s.UnsupportedSyntaxError) and static.error.kind == REFUSED:
+        if isinstance(static.error, d2s.UnsupportedSyntaxError) and static.error.kind in REFUSED:
             refused.add(text)
         else:
             assert_alike(static, run(text, on_d2s), with_order=True)
