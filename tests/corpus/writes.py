@@ -369,7 +369,7 @@ def two_names_for_what_a_turn_has_made(x, y, n):
     return z * x, u
 
 
-@refused
+@program
 def write_to_a_view_that_a_turn_has_made(x, y, n):
     z = x * y
     p = z[0:2]

@@ -395,3 +395,16 @@ def bool_of_dirty(stage):
     d.clear()
     stage(f, x(-1.0, -1.0))
     stage(f, x(1.0, 1.0))
+
+
+@footgun
+def isinstance_of_an_unknown_result(stage):
+    kept = ["a", 2, 0.5, True]
+
+    def f(z):
+        last = kept.pop()
+        return z * 2 if isinstance(last, float) else z * 3 if isinstance(last, int) else z
+
+    f = stage.static(f)
+    for _ in range(4):
+        stage(f, x())

@@ -87,17 +87,6 @@ def tuple_sliced_by_a_tensor(stage):
     stage(stage.static(f), x(), d2s.to_tensor(1))
 
 
-@refused("isinstance of a result known only when the Program runs")
-def isinstance_of_an_unknown_result(stage):
-    kept = [1.0]
-
-    def f(z):
-        last = kept.pop()
-        return z * 2 if isinstance(last, float) else z
-
-    stage(stage.static(f), x())
-
-
 @refused("a recursion that ends on a tensor has no depth known while tracing")
 def recursion_that_ends_on_a_tensor(stage):
     def power(z, k):

@@ -81,7 +81,8 @@ def test_a_step_is_done_for_a_parameter_or_not(name: str, is_static: bool, error
         training.restore(state)
         training.step()
         assert ([training.step() for _ in range(2)], training.values()) == usual, k
-    assert kept > 10
+    # SGD in eager mode calls hardly more functions of d2s.
+    assert kept >= 8
     assert sys.gettrace() is None
 
 

@@ -43,9 +43,6 @@ PROGRAMS = {
     for module in MODULES for name, function in vars(module).items()
     if isinstance(function, FunctionType) and function.__module__ == module.__name__ and not name.startswith("_")}
 
-# What static mode refuses (docs/limitations.md).
-REFUSED = {"writes.view_made_in_turn": "U12"}
-
 # Where the libraries differ: rows of the contract that say whose answer is right.
 OF_ERRORS = "B10 B11: what a hook raises comes as OSError"
 OF_VIEWS = "E11 E11b: a hook on a view, and gradients through a written one"
@@ -152,12 +149,7 @@ def seen(program: Callable[..., None], op: Any, static: Callable[[Any], Any] = l
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_static_is_eager(name):
-    static = seen(PROGRAMS[name], eager, d2s.to_static)
-    kind = REFUSED.get(name)
-    if kind is not None:
-        assert static[-1] == ["ended by", "UnsupportedSyntaxError", kind]
-    else:
-        assert static == seen(PROGRAMS[name], eager)
+    assert seen(PROGRAMS[name], eager, d2s.to_static) == seen(PROGRAMS[name], eager)
 
 
 @pytest.mark.parametrize("peer", sorted(INSTALL))
