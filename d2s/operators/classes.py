@@ -18,6 +18,9 @@ from d2s.operators.sources import Attribute, Constant
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
 
+# What is an instance of these in a run is one in eager mode, whatever the trace makes of it.
+_TOLD = (int, float, complex, bool, str, bytes, type(None))
+
 
 def type_of(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
     """``type(thing)``: of what stands for something, the type of that; with three arguments, a new class."""
@@ -73,10 +76,6 @@ def is_instance(tracer: Tracer, thing: Any, kinds: Any) -> Any:
         if found:
             return found
     return False
-
-
-# What is an instance of these in a run is one in eager mode, whatever the trace makes of it.
-_TOLD = (int, float, complex, bool, str, bytes, type(None))
 
 
 def is_subclass(tracer: Tracer, cls: Any, kinds: Any) -> Any:

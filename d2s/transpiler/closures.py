@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import gast
 
-from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located, map_blocks, parts, prologue_length
-from d2s.transpiler.scopes import bound_names, declared_names, mentions, parameters, user_declared
+from d2s.transpiler.nodes import (
+    FUNCTIONS,
+    Node,
+    is_generated,
+    located,
+    map_blocks,
+    parts,
+    prologue_length,
+    user_functions,
+)
+from d2s.transpiler.scopes import bound_names, declared_names, local_names, mentions, parameters, user_declared
+from d2s.transpiler.selection import keeps_control_flow
 from d2s.transpiler.template import constant, function, store
 
 
@@ -53,7 +63,21 @@ def _plain_assignments(statements: list[Node]) -> list[Node]:
     return done
 
 
-def declare_unbound(user_function: Node, locals_before: set[str]) -> None:
+def rewrite_bodies(tree: Node, rewritten: Callable[[Node], list[Node]]) -> Node:
+    """
+    Give each function of the user that may be cut into closures the body that `rewritten` makes of it.
+
+    What was a local name stays one, though it is bound in dead code that is gone, or in a closure.
+    """
+    for user_function in user_functions(tree):
+        if not keeps_control_flow(user_function):
+            locals_before = local_names(user_function)
+            user_function.body = rewritten(user_function)
+            _declare_unbound(user_function, locals_before)
+    return tree
+
+
+def _declare_unbound(user_function: Node, locals_before: set[str]) -> None:
     """
     Keep the names of `user_function` its own, though every statement that binds them may have moved into a closure.
 

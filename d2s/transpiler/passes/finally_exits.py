@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gast
 
-from d2s.transpiler.closures import declare_unbound
+from d2s.transpiler.closures import rewrite_bodies
 from d2s.transpiler.context import Context
 from d2s.transpiler.exit_flags import ExitFlags
 from d2s.transpiler.nodes import (
@@ -14,11 +14,9 @@ from d2s.transpiler.nodes import (
     located,
     map_blocks,
     mark_generated,
-    user_functions,
     walk_statements,
 )
-from d2s.transpiler.scopes import local_names
-from d2s.transpiler.selection import has_exit, has_return, keeps_control_flow, own_exits
+from d2s.transpiler.selection import has_exit, has_return, own_exits
 from d2s.transpiler.template import assign, call, constant, load, store, thunk
 
 
@@ -52,12 +50,7 @@ def run(tree: Node, ctx: Context) -> Node:
                 break
     <BLANKLINE>
     """
-    for function in user_functions(tree):
-        if not keeps_control_flow(function):
-            locals_before = local_names(function)
-            function.body = _lower_block(function.body, ctx, depth=0)
-            declare_unbound(function, locals_before)  # dead code is gone, but what it bound is a local name still
-    return tree
+    return rewrite_bodies(tree, lambda function: _lower_block(function.body, ctx, depth=0))
 
 
 def _lower_block(statements: list[Node], ctx: Context, depth: int) -> list[Node]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import gast
 
-from d2s.transpiler.closures import closure, declare_unbound
+from d2s.transpiler.closures import closure, rewrite_bodies
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located, map_blocks, user_functions
+from d2s.transpiler.nodes import FUNCTIONS, Node, is_generated, located, map_blocks
 from d2s.transpiler.passes.lifetimes import private_names
-from d2s.transpiler.scopes import local_names
 from d2s.transpiler.selection import (
     always_leaves,
     has_return,
     is_rewritten,
-    keeps_control_flow,
     own_exits,
 )
 from d2s.transpiler.template import call, constant, has_walrus, load, thunk
@@ -49,12 +47,7 @@ def run(tree: Node, ctx: Context) -> Node:
         return if_else(y > 9, lambda : y, lambda : 0)
     <BLANKLINE>
     """
-    for function in user_functions(tree):
-        if not keeps_control_flow(function):
-            locals_before = local_names(function)
-            function.body = _Rewriter(ctx, function).block(function.body)
-            declare_unbound(function, locals_before)
-    return tree
+    return rewrite_bodies(tree, lambda function: _Rewriter(ctx, function).block(function.body))
 
 
 class _Rewriter:

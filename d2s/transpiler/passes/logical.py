@@ -6,11 +6,11 @@ from typing import Any
 
 import gast
 
-from d2s.transpiler.closures import declare_unbound
+from d2s.transpiler.closures import rewrite_bodies
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import Node, duplicate, is_generated, located, part_fields, user_functions
-from d2s.transpiler.scopes import local_names, user_declared
-from d2s.transpiler.selection import is_plain_test, keeps_control_flow
+from d2s.transpiler.nodes import Node, duplicate, is_generated, located, part_fields
+from d2s.transpiler.scopes import user_declared
+from d2s.transpiler.selection import is_plain_test
 from d2s.transpiler.template import assign, call, function, has_walrus, load, own_call, thunk
 from d2s.transpiler.visitors import Rewriter
 
@@ -41,11 +41,7 @@ def run(tree: Node, ctx: Context) -> Node:
         return or_(a, lambda : assign_c(b))
     <BLANKLINE>
     """
-    for user_function in user_functions(tree):
-        if not keeps_control_flow(user_function):
-            locals_before = local_names(user_function)
-            user_function.body = _Rewriter(ctx, user_function).block(user_function.body)
-            declare_unbound(user_function, locals_before)
+    rewrite_bodies(tree, lambda function: _Rewriter(ctx, function).block(function.body))
     for statement in tree.body:
         if isinstance(statement, gast.Expr) and isinstance(statement.value, gast.Lambda):
             statement.value = _Rewriter(ctx, None).visit(statement.value)

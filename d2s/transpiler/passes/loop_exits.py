@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gast
 
-from d2s.transpiler.closures import declare_unbound
+from d2s.transpiler.closures import rewrite_bodies
 from d2s.transpiler.context import Context
 from d2s.transpiler.nodes import (
     FUNCTIONS,
@@ -13,14 +13,11 @@ from d2s.transpiler.nodes import (
     Node,
     located,
     map_blocks,
-    user_functions,
     walk,
 )
-from d2s.transpiler.scopes import local_names
 from d2s.transpiler.selection import (
     always_leaves,
     is_rewritten,
-    keeps_control_flow,
     own_exits,
 )
 from d2s.transpiler.template import any_of, assign, constant, if_statement, load, negation
@@ -63,12 +60,7 @@ def run(tree: Node, ctx: Context) -> Node:
                 break
     <BLANKLINE>
     """
-    for function in user_functions(tree):
-        if not keeps_control_flow(function):
-            locals_before = local_names(function)
-            function.body = _lower_block(function.body, ctx, depth=0)
-            declare_unbound(function, locals_before)  # dead code is gone, but what it bound is a local name still
-    return tree
+    return rewrite_bodies(tree, lambda function: _lower_block(function.body, ctx, depth=0))
 
 
 def _lower_block(statements: list[Node], ctx: Context, depth: int) -> list[Node]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gast
 
-from d2s.transpiler.closures import closure, declare_unbound
+from d2s.transpiler.closures import closure, rewrite_bodies
 from d2s.transpiler.context import Context
-from d2s.transpiler.nodes import FUNCTIONS, LOOPS, Node, is_generated, located, map_blocks, user_functions
+from d2s.transpiler.nodes import FUNCTIONS, LOOPS, Node, is_generated, located, map_blocks
 from d2s.transpiler.passes.lifetimes import private_names
-from d2s.transpiler.scopes import local_names
-from d2s.transpiler.selection import has_exit, is_rewritten, keeps_control_flow
+from d2s.transpiler.selection import has_exit, is_rewritten
 from d2s.transpiler.template import call, load, thunk
 
 
@@ -43,12 +42,7 @@ def run(tree: Node, ctx: Context) -> Node:
         for_loop(x, body)
     <BLANKLINE>
     """
-    for function in user_functions(tree):
-        if not keeps_control_flow(function):
-            locals_before = local_names(function)
-            function.body = _Rewriter(ctx, function).block(function.body)
-            declare_unbound(function, locals_before)
-    return tree
+    return rewrite_bodies(tree, lambda function: _Rewriter(ctx, function).block(function.body))
 
 
 class _Rewriter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gast
 
-from d2s.transpiler.closures import declare_unbound
+from d2s.transpiler.closures import rewrite_bodies
 from d2s.transpiler.context import Context
 from d2s.transpiler.exit_flags import ExitFlags
 from d2s.transpiler.nodes import (
@@ -14,10 +14,8 @@ from d2s.transpiler.nodes import (
     duplicate,
     located,
     map_blocks,
-    user_functions,
 )
-from d2s.transpiler.scopes import local_names
-from d2s.transpiler.selection import always_leaves, has_return, is_rewritten, keeps_control_flow
+from d2s.transpiler.selection import always_leaves, has_return, is_rewritten
 from d2s.transpiler.template import assign, constant, if_statement, load
 
 
@@ -50,12 +48,7 @@ def run(tree: Node, ctx: Context) -> Node:
                 return None
     <BLANKLINE>
     """
-    for function in user_functions(tree):
-        if not keeps_control_flow(function):
-            locals_before = local_names(function)
-            function.body = _Returns(ctx).tail(function.body)
-            declare_unbound(function, locals_before)  # dead code is gone, but what it bound is a local name still
-    return tree
+    return rewrite_bodies(tree, lambda function: _Returns(ctx).tail(function.body))
 
 
 class _Returns:
