@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.choices import hidden_sources, may_be, may_be_detached, may_be_one, may_replace
@@ -226,7 +226,7 @@ def _check_nothing_hidden(tracer: Tracer, member: Variable) -> None:
                     _refuse(is_view(source))
 
 
-def _refuse(is_of_view: bool) -> Any:
+def _refuse(is_of_view: bool) -> NoReturn:
     if is_of_view:
         raise UnsupportedSyntaxError(
             "an in-place write to what may be a view that a branch or an earlier turn of a loop has made cannot "
