@@ -2,8 +2,11 @@
 
 A training loop builds the same graph in each turn: ops of the same cases, joined in the same way.  From the third
 backward on a graph that is known is not walked any more: one function over arrays calls the gradient rules (which are
-straight code themselves) in the order of the walk, and sums up in the same order.  Whatever somebody could see
-happen on the way, a hook or an error, is left to the walk.
+straight code themselves) in the order of the walk, and sums up in the same order.
+
+Where nothing can be seen on the way, everything that could be an error is looked at before the plan begins, and left to
+the walk.  Where hooks are called, they may write to values, register, or use up the graph: such a plan asks each node
+and leaf when it comes to it, in the order of the walk, and raises what the walk would raise there.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from d2s.core import interpreter
 from d2s.eager.cases import Case
 from d2s.eager.tape import LeafNode, Node, OpNode
 
@@ -23,10 +27,10 @@ if TYPE_CHECKING:
     from d2s.eager.tensor import Tensor
     from d2s.eager.walk import Walk
 
-# ``plan(nodes, leaves, retain_graph, gradient)`` runs backward and gives True, or does nothing and gives False.
-Plan = Callable[[Sequence[OpNode], Sequence[LeafNode], bool, Any], bool]
-# Of each node the case, and where its gradients go, of a node with several outputs to which one; then the order of the
-# nodes.
+# ``plan(nodes, leaves, walk, gradient)`` runs backward and gives True, or does nothing and gives False.
+Plan = Callable[[Sequence[OpNode], Sequence[LeafNode], "Walk", Any], bool]
+# True if there are hooks; of each node the case, and where its gradients go, of a node with several outputs to which
+# one; then the order of the nodes.
 Key = tuple[Case | int | tuple[int, int] | None, ...]
 
 # The code of larger graphs would take long to compile; programs of ever new graphs start again from time to time.
@@ -39,8 +43,9 @@ _met: set[Key] = set()
 
 def run(walk: Walk, root: Node, grad: Tensor) -> bool:
     """Run a plain walk from `root` by a plan; False, and nothing is done, if there is none that fits."""
-    if type(root) is not OpNode or root.hooks is not None or len(root.specs) != 1:
+    if type(root) is not OpNode or len(root.specs) != 1:
         return False
+    has_hooks = root.hooks is not None
     # Nodes by position, leaves by -1, -2, ...
     places: dict[Node, int] = {root: 0}
     nodes: list[OpNode] = [root]
@@ -54,10 +59,10 @@ def run(walk: Walk, root: Node, grad: Tensor) -> bool:
                 place = places.get(target)
                 if place is None:
                     if target.hooks is not None:
-                        return False
+                        has_hooks = True
                     if type(target) is LeafNode:
                         if target.reduce_hooks is not None:
-                            return False
+                            has_hooks = True
                         leaves.append(target)
                         place = -len(leaves)
                     elif type(target) is OpNode:
@@ -75,15 +80,18 @@ def run(walk: Walk, root: Node, grad: Tensor) -> bool:
     if ages != sorted(ages, reverse=True):
         # The order of the visits.
         found += sorted(range(len(nodes)), key=ages.__getitem__, reverse=True)
-    key = tuple(found)
+    key = (has_hooks, *found)
     plan = _plans.get(key)
     if plan is None:
         if key in _plans or not _is_due(key):
             return False
-        plan = _plans[key] = _planned(nodes, places)
+        plan = _plans[key] = _planned(nodes, places, has_hooks)
         if plan is None:
             return False
-    return walk.quietly(plan, nodes, leaves, walk.retain_graph, grad.data)  # type: ignore[no-any-return]
+    if has_hooks:
+        # Hooks are called in the context of the caller.
+        return plan(nodes, leaves, walk, grad.data)
+    return walk.quietly(plan, nodes, leaves, walk, grad.data)  # type: ignore[no-any-return]
 
 
 def _is_due(key: Key) -> bool:
@@ -99,15 +107,17 @@ def _is_due(key: Key) -> bool:
     return all(part.is_written for part in key if type(part) is Case)
 
 
-def _planned(nodes: Sequence[OpNode], places: dict[Node, int]) -> Plan | None:
+def _planned(nodes: Sequence[OpNode], places: dict[Node, int], has_hooks: bool) -> Plan | None:
     """The plan of a graph, if it can have one."""
     head = [
-        "def plan(nodes, leaves, retain_graph, g0_0):",
+        "def plan(nodes, leaves, walk, g0_0):",
+        "    retain_graph, quietly = walk.retain_graph, walk.quietly",
         f"    {''.join(f'n{place}, ' for place in range(len(nodes)))}= nodes",
         f"    {''.join(f'l{~place}, ' for place in places.values() if place < 0)}= leaves",
     ]
     body: list[str] = []
-    namespace: dict[str, Any] = {"add": np.add, "asarray": np.asarray, "zeros": np.zeros}
+    namespace: dict[str, Any] = {
+        "add": np.add, "asarray": np.asarray, "zeros": np.zeros, "wrap": interpreter.wrap, "hooked": _hooked}
     visits = sorted(nodes, key=attrgetter("sequence"), reverse=True)
     last = {places[edge[0]]: node for node in visits for edge in node.edges if edge is not None}
     # Of the gradients summed up so far, by place and output.
@@ -126,7 +136,10 @@ def _planned(nodes: Sequence[OpNode], places: dict[Node, int]) -> Plan | None:
                 return None
         namespace[f"f{place}"] = straight.function
         targets = [None if edge is None else (places[edge[0]], edge[1]) for edge in node.edges]
-        head += _check(place, case)
+        if has_hooks:
+            body += _visit(place, case)
+        else:
+            head += _check(place, case)
         results, sums = [], []
         for index, (target, spec) in enumerate(zip(targets, straight.specs, strict=True)):
             if target is None:
@@ -138,14 +151,16 @@ def _planned(nodes: Sequence[OpNode], places: dict[Node, int]) -> Plan | None:
                 results.append(_gradient(target))
             else:
                 results.append(f"r{index}")
-                total = f"add({_gradient(target)}, r{index})"
+                operands = f"{_gradient(target)}, r{index}"
+                total = f"quietly(add, {operands})" if has_hooks else f"add({operands})"
                 sums.append(f"    {_gradient(target)} = {total if spec.shape else f'asarray({total})'}; del r{index}")
-        body += _call(place, case, results)
+        body += _call(place, case, results, has_hooks)
         body += sums
-        body += [
-            f"    l{~target[0]}.add({_gradient(target)}); del {_gradient(target)}"
-            for target in dict.fromkeys(targets) if target is not None and target[0] < 0 and last[target[0]] is node
-        ]
+        # A leaf is finished by its last edge.
+        finished = dict.fromkeys(reversed([
+            target for target in targets if target is not None and target[0] < 0 and last[target[0]] is node]))
+        for target in reversed(finished):
+            body += _finish(f"l{~target[0]}", _gradient(target), has_hooks)
     exec(_code_of("\n".join([*head, *body, "    return True"])), namespace)
     found: Plan = namespace["plan"]
     return found
@@ -157,27 +172,72 @@ def _gradient(of: tuple[int, int]) -> str:
     return f"g{place}_{output}" if place >= 0 else f"h{~place}"
 
 
+def _gradients(place: int, case: Case) -> list[str]:
+    """The names of the gradients of all outputs of a node."""
+    return [_gradient((place, output)) for output in range(len(case.specs))]
+
+
 def _check(place: int, case: Case) -> list[str]:
     """Lines that end a plan before it begins if the walk would have something to say of a node."""
     node = f"n{place}"
     lines = [f"    if {node}.released or {node}.written is not None: return False"]
     if case.saved:
-        changed = " or ".join(f"i{place}[{index}].version != v[{index}]" for index in case.saved)
-        lines += [f"    i{place} = {node}.inputs; v = {node}.versions", f"    if {changed}: return False"]
+        lines += [f"    i{place} = {node}.inputs; v = {node}.versions", f"    if {_changed(place, case)}: return False"]
     return lines
 
 
-def _call(place: int, case: Case, results: Sequence[str]) -> list[str]:
+def _visit(place: int, case: Case) -> list[str]:
+    """Lines that come to a node as the walk does: a node that cannot be used raises, before its hooks and after."""
+    node, grads = f"n{place}", ", ".join(_gradients(place, case))
+    lines = [
+        f"    if {node}.hooks is not None:",
+        f"        {node}.check_usable()",
+        f"        {grads}, = hooked(walk, {node}, {grads})",
+        f"    if {node}.released or {node}.written is not None: {node}.check_usable()",
+    ]
+    if case.saved:
+        lines += [
+            f"    i{place} = {node}.inputs; v = {node}.versions",
+            f"    if {_changed(place, case)}: {node}.check_usable()",
+        ]
+    return lines
+
+
+def _changed(place: int, case: Case) -> str:
+    """True where a value that a node has saved was written to."""
+    return " or ".join(f"i{place}[{index}].version != v[{index}]" for index in case.saved)
+
+
+def _call(place: int, case: Case, results: Sequence[str], has_hooks: bool) -> list[str]:
     """Lines that call the rules of a node and free what they have read."""
-    node, inputs = f"n{place}", "".join(f", i{place}[{index}].data" for index in case.saved)
-    grads = [_gradient((place, output)) for output in range(len(case.specs))]
-    out = f", {'*' if len(grads) > 1 else ''}{node}.out_data" if case.reads_out else ""
+    node, inputs = f"n{place}", [f"i{place}[{index}].data" for index in case.saved]
+    grads = _gradients(place, case)
+    out = [f"{'*' if len(grads) > 1 else ''}{node}.out_data"] if case.reads_out else []
+    arguments = ", ".join([*grads, *out, *inputs])
     own = [*grads, *([f"i{place}"] if case.saved else [])]
     return [
-        f"    {', '.join(results)}, = f{place}({', '.join(grads)}{out}{inputs})",
+        f"    {', '.join(results)}, = {f'quietly(f{place}, {arguments})' if has_hooks else f'f{place}({arguments})'}",
         f"    del {', '.join(own)}",
         f"    if not retain_graph: {node}.release()",
     ]
+
+
+def _finish(leaf: str, gradient: str, has_hooks: bool) -> list[str]:
+    """Lines that add the whole gradient of a leaf to what it holds."""
+    if not has_hooks:
+        return [f"    {leaf}.add({gradient}); del {gradient}"]
+    return [
+        f"    if {leaf}.hooks is None and {leaf}.reduce_hooks is None: {leaf}.add({gradient})",
+        f"    else: walk.complete({leaf}, wrap({gradient}))",
+        f"    del {gradient}",
+    ]
+
+
+def _hooked(walk: Walk, node: OpNode, *arrays: Any) -> list[Any]:
+    """The gradients of the outputs of a node after its hooks."""
+    grads = [*map(interpreter.wrap, arrays)]
+    node.run_hooks(walk, grads)
+    return [grad.data for grad in grads]
 
 
 @lru_cache(maxsize=100)
