@@ -11,7 +11,7 @@ import numpy as np
 from d2s.core.interpreter import current_interpreter, state
 from d2s.core.spec import TensorSpec
 from d2s.eager.tensor import Tensor, tensor_of
-from d2s.errors import ExecutionError, GuardError, ProgramError, UnsupportedSyntaxError, user_location
+from d2s.errors import DTypeError, ExecutionError, GuardError, ProgramError, UnsupportedSyntaxError, user_location
 from d2s.jit.plain_run import Run
 from d2s.jit.reading import Reader
 from d2s.jit.run_program import CallNode
@@ -46,8 +46,8 @@ class LoadedLayer(Layer):
                 _register(self, name, tensor, entry["persistable"])
         self._arguments = [(kind, name, _spec_tree(tree, reader)) for kind, name, tree in described["arguments"]]
         self._signature = inspect.Signature([
-            inspect.Parameter(name, getattr(inspect.Parameter, kind), default=_default(kind, tree))
-            for kind, name, tree in self._arguments
+            inspect.Parameter(name, getattr(inspect.Parameter, kind), default=default)
+            for (kind, name, _), default in zip(self._arguments, _defaults(self._arguments), strict=True)
         ])
         given = {leaf.number: leaf.spec for _, _, tree in self._arguments for leaf in _tensor_arguments(tree)}
         self._modes = {
@@ -70,6 +70,9 @@ class LoadedLayer(Layer):
         """The tensors of a call by number, checked."""
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            if value is _REQUIRED:
+                raise DTypeError(f"missing a required argument: {name!r}")
         given: dict[int, Tensor] = {}
         for _, name, tree in self._arguments:
             _collect(tree, bound.arguments[name], name, given)
@@ -181,10 +184,21 @@ class _Constant:
         self.value = value
 
 
-def _default(kind: str, tree: Any) -> Any:
-    if kind in ("VAR_POSITIONAL", "VAR_KEYWORD"):
-        return inspect.Parameter.empty
-    return tree.value if isinstance(tree, _Constant) else inspect.Parameter.empty
+# In the place of a default: of an argument that a call has to bring, behind one that it may leave out.
+_REQUIRED = object()
+
+
+def _defaults(arguments: list[tuple[str, str, Any]]) -> Iterator[Any]:
+    """Default values of the arguments: constants may be left out."""
+    otherwise: Any = inspect.Parameter.empty
+    for kind, _, tree in arguments:
+        if kind in ("VAR_POSITIONAL", "VAR_KEYWORD"):
+            yield inspect.Parameter.empty
+        elif isinstance(tree, _Constant):
+            yield tree.value
+            otherwise = _REQUIRED
+        else:
+            yield otherwise
 
 
 def _collect(tree: Any, value: Any, place: str, given: dict[int, Tensor]) -> None:

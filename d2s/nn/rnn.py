@@ -10,6 +10,7 @@ from d2s.errors import ArgumentError, ShapeError
 from d2s.nn import functional as F
 from d2s.nn.containers import LayerList
 from d2s.nn.layer import Layer
+from d2s.nn.open_time import along_open_time, kept_states
 from d2s.nn.rnn_cells import GRUCell, LSTMCell, SimpleRNNCell
 from d2s.ops.creation import arange
 from d2s.ops.joining import concat, stack, unbind
@@ -43,7 +44,7 @@ class RNN(Layer):
         Parameters
         ----------
         inputs : Tensor, shape (N, T, ...)
-            T must be known when the function is traced.
+            In a Program that is saved or built by hand, T may be None.
         initial_states : optional
             As the cell takes them; by default its zeros.
         sequence_length : Tensor, int, shape (N,), optional
@@ -60,7 +61,7 @@ class RNN(Layer):
         Raises
         ------
         ShapeError
-            If T is not known, or 0.
+            If T is 0.
         """
         return _along(self.cell, inputs, initial_states, sequence_length, self.time_major, self.is_reverse, kwargs)
 
@@ -78,25 +79,18 @@ def _along(
     if ndim_of(inputs) < 2:
         raise ShapeError(f"a recurrent network needs inputs of at least 2 axes, got shape {list(inputs.shape)}")
     steps = inputs.shape[time]
-    if not isinstance(steps, int) or steps == 0:
-        raise ShapeError(f"a recurrent network needs a number of steps that is known and not 0, got {steps}")
     if states is None:
         states = cell.get_initial_states(inputs, batch_dim_idx=batch)
+    if not isinstance(steps, int):
+        return along_open_time(cell, inputs, states, sequence_length, time, steps, is_reverse, kwargs)
+    if steps == 0:
+        raise ShapeError("a recurrent network needs at least one step, got none")
     outputs: list[Any] = [None] * steps
     parts = unbind(inputs, time)
     for step in reversed(range(steps)) if is_reverse else range(steps):
         outputs[step], new = cell(parts[step], states, **kwargs)
-        states = new if sequence_length is None else _kept(states, new, sequence_length > step)
+        states = new if sequence_length is None else kept_states(states, new, sequence_length > step)
     return stack(outputs, time), states
-
-
-def _kept(old: Any, new: Any, goes_on: Any) -> Any:
-    """The new states of the sequences that go on, the old ones of those that have ended."""
-    if isinstance(new, list | tuple):
-        return type(new)([_kept(one, other, goes_on) for one, other in zip(old, new, strict=True)])
-    for _ in range(new.ndim - 1):
-        goes_on = unsqueeze(goes_on, -1)
-    return where(goes_on, new, old)
 
 
 class BiRNN(Layer):
@@ -193,7 +187,7 @@ class _Recurrent(LayerList):
         Parameters
         ----------
         inputs : Tensor, shape (N, T, input_size)
-            T must be known when the function is traced.
+            In a Program that is saved or built by hand, T may be None.
         initial_states : Tensor or pair of Tensor, shape (layers * directions, N, hidden_size), optional
             h, or (h, c) for an LSTM; by default zeros.
         sequence_length : Tensor, int, shape (N,), optional

@@ -448,6 +448,18 @@ class Tracer(TensorsOfObjects):
 
     # --- layers --------------------------------------------------------------------------------------------------
 
+    def known_if_possible(self, size: Any) -> None:
+        """Take a size as it is, in another trace if need be, if it is that of an argument which is there."""
+        self.sizes.need_values(self.sizes.behind((size,)))
+
+    def while_loop(self, cond: Any, body: Any, loop_vars: list[Any]) -> list[Any]:
+        """``static.nn.while_loop(...)`` for code of d2s that is not converted."""
+        from d2s.operators.calls import call
+        from d2s.static.nn import while_loop
+
+        found: list[Any] = call(while_loop, cond, body, loop_vars)
+        return found
+
     def call_layer(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a Layer, from traced code or from a Layer that is not traced itself (a container)."""
         from d2s.operators import access

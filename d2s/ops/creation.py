@@ -107,7 +107,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, name: str | None = None
     """
     sizes = shape_argument(shape)
     if is_tensor(fill_value) or hasattr(type(fill_value), "__d2s_operand__"):
-        value = tensor_or_number(fill_value)
+        if dtype is None and getattr(fill_value, "__d2s_kind__", None) is bool:
+            dtype = "bool"
+        # In the dtype that is wanted at once: float32 would not hold all ints.
+        value = tensor_or_number(fill_value, dtype=None if dtype is None else as_dtype(dtype))
         return value.cast(dtype or value.dtype).broadcast_to(sizes)
     if not is_number(fill_value):
         raise DTypeError(f"fill_value must be a number, got {type(fill_value).__name__}")

@@ -179,8 +179,10 @@ def value_in(value: Any, dtype: DType, what: str = "the value") -> Any:
     return as_dtype_of(tensor_or_number(value, what), dtype)
 
 
-def tensor_or_number(value: Any, what: str = "an operand") -> Any:
+def tensor_or_number(value: Any, what: str = "an operand", dtype: DType | None = None) -> Any:
     """`value` as input of an op: arrays become tensors (copies, as by `to_tensor`), numbers NumPy scalars.
+
+    A number that only the run knows becomes one of `dtype`, by default the default dtype, if that can hold its kind.
 
     Raises
     ------
@@ -197,7 +199,7 @@ def tensor_or_number(value: Any, what: str = "an operand") -> Any:
         return value
     if hasattr(type(value), "__d2s_operand__"):
         found = value.__d2s_array__()
-        return found if found is not value else value.__d2s_operand__(default_dtype())
+        return found if found is not value else value.__d2s_operand__(dtype or default_dtype())
     if is_number(value):
         return dtype_with_number(_BOOL, value).type(value)
     raise no_operand(value, what)

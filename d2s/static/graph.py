@@ -43,6 +43,15 @@ class GraphInterpreter(StaticInterpreter):
     def check_readable(self, variable: Variable, use: str) -> None:
         raise variable._concrete(use)
 
+    def known_if_possible(self, size: Any) -> None:
+        """Nothing: no size of a Program that is built by hand becomes known."""
+
+    def while_loop(self, cond: Any, body: Any, loop_vars: Sequence[Any]) -> list[Any]:
+        """``static.nn.while_loop(...)`` for code of d2s that records."""
+        from d2s.static import regions
+
+        return regions.loop(self, cond, body, loop_vars)
+
     def method_call(self, variable: Variable, name: str, *args: Any) -> Any:
         if name in ("retain_grads", "_register_backward_hook"):
             return super().method_call(variable, name, *args)

@@ -377,6 +377,11 @@ class ObjectVariable:
         found = self.interpreter.tensor_of_array(self)
         return self if found is None else found
 
+    @property
+    def __d2s_kind__(self) -> type | None:
+        """The type of the object, if it is known."""
+        return self.value.kind
+
     def __d2s_operand__(self, dtype: Any, beside: Any = None) -> Variable:
         """This number as a 0-d tensor of `dtype`, for arithmetic with the tensor `beside`."""
         return self.interpreter.tensor_of_number(self, dtype, beside)

@@ -417,3 +417,17 @@ def test_a_py_layer_for_every_size(again: bool) -> None:
     static = d2s.to_static(f)
     assert seen_of(static) == seen_of(f)
     assert len(static.program_cache) == 2
+
+
+# --- numbers of the run as values -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [None, "int64", "int32", "float32", "float64", "bool"])
+@pytest.mark.parametrize("data", [[16_777_217], [3], [0], [2.7], [-1], [True, False]])
+def test_full_of_a_number_that_only_the_run_knows(dtype: str | None, data: list[Any]) -> None:
+    def f(x: Any) -> Any:
+        return d2s.full([2], x.max().item(), dtype)
+
+    x = d2s.to_tensor(data)
+    expected, found = f(x), d2s.jit.to_static(f)(x)
+    assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())

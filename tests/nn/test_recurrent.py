@@ -61,7 +61,7 @@ def test_errors_of_recurrent_networks() -> None:
         nn.LSTM(3, 4, num_layers=0)
     with pytest.raises(ValueError, match="hidden_size must be positive"):
         nn.GRUCell(3, 0)
-    with pytest.raises(d2s.ShapeError, match="number of steps"):
+    with pytest.raises(d2s.ShapeError, match="at least one step"):
         nn.LSTM(3, 4)(d2s.zeros([2, 0, 3]))
     with pytest.raises(d2s.ShapeError, match="initial states of 3 cells"):
         nn.GRU(3, 4)(d2s.zeros([2, 5, 3]), d2s.zeros([3, 2, 4]))

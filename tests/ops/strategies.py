@@ -358,6 +358,33 @@ def _unbind(draw: Draw) -> Case:
     return Case([reals(draw, shape)], {"axis": draw(st.integers(0, len(shape) - 1))})
 
 
+@case_of("row")
+def _row(draw: Draw) -> Case:
+    shape = draw(shapes(min_dims=1, min_side=1))
+    axis = draw(st.integers(0, len(shape) - 1))
+    return Case([reals(draw, shape), _place(draw, shape[axis])], {"axis": axis})
+
+
+@case_of("row_alone")
+def _row_alone(draw: Draw) -> Case:
+    shape = draw(shapes(min_dims=1, min_side=1))
+    axis = draw(st.integers(0, len(shape) - 1))
+    row = reals(draw, (*shape[:axis], *shape[axis + 1 :]))
+    return Case([row, _place(draw, shape[axis])], {"axis": axis, "shape": shape})
+
+
+@case_of("add_row")
+def _add_row(draw: Draw) -> Case:
+    shape = draw(shapes(min_dims=1, min_side=1))
+    axis = draw(st.integers(0, len(shape) - 1))
+    row = reals(draw, (*shape[:axis], *shape[axis + 1 :]))
+    return Case([reals(draw, shape), row, _place(draw, shape[axis])], {"axis": axis})
+
+
+def _place(draw: Draw, size: int) -> Any:
+    return np.array(draw(st.integers(0, size - 1)), INT64)
+
+
 @case_of("flip")
 def _flip(draw: Draw) -> Case:
     shape = draw(shapes(min_dims=1))
