@@ -101,35 +101,40 @@ KINDS = (
     ),
     syntax(
         "U08",
-        "A tensor from outside is written in a loop on a tensor",
-        cause="A write in place to a tensor that was not made in this call, inside of a loop whose turns are known "
-        "only when the Program runs.",
-        fix="Write to a clone in the loop, and to the tensor after it.",
+        "A write to what turns may have made a tensor from outside with views",
+        cause="A write in place to a variable that a turn of a loop may have made a tensor from outside, where that "
+        "has views or is one.",
+        fix="Write to the tensor from outside by its own name, or to a clone.",
         example="""
-            total = paddle.zeros([1])
+            total = paddle.zeros([2])
+            first = total[0:1]
 
             @paddle.jit.to_static
             def add(x):
+                kept = x.clone()
                 while x.sum() > 1:
                     x = x / 2
-                    total.add_(x)
-                return x
+                    kept = total
+                kept.add_(x)
+                return first
 
-            add(paddle.to_tensor([8.0]))
+            add(paddle.to_tensor([8.0, 1.0]))
         """,
         fixed="""
-            total = paddle.zeros([1])
+            total = paddle.zeros([2])
+            first = total[0:1]
 
             @paddle.jit.to_static
             def add(x):
-                found = total.clone()
+                turns = 0
                 while x.sum() > 1:
                     x = x / 2
-                    found = found + x
-                total.set_value(found)
-                return x
+                    turns += 1
+                if turns > 0:
+                    total.add_(x)
+                return first
 
-            add(paddle.to_tensor([8.0]))
+            add(paddle.to_tensor([8.0, 1.0]))
         """,
     ),
     syntax(

@@ -24,9 +24,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"math.{name}": found for name, found in vars(math).items() if callable(found)},
     **{name: getattr(builtins, name) for name in _BUILTINS},
     "d2s.check": control_flow._check,
+    "d2s.check_reads": run_time.check_reads,
     "d2s.copy_of": closures._copy_of,
     "d2s.fill": closures._fill,
     "d2s.list_of": open_functions.tolist,
+    "d2s.note_read": run_time.note_read,
     "d2s.numpy_of": variable._numpy_of,
     "d2s.set_value": run_time.set_value,
 }

@@ -67,7 +67,7 @@ class HandedOn:
             source = self._begun.get(id(variable))
             if source is not None:
                 known[source] = None
-            elif id(variable) in before.nodes:
+            elif id(variable) in before.nodes or self._tracer.outer_tensor(variable) is not None:
                 known[id(variable)] = variable
             else:
                 # In the next turn they are one tensor.

@@ -92,7 +92,4 @@ def _watched(tracer: Tracer) -> Iterator[None]:
     watch = Watch(tracer)
     yield
     watch.finish()
-    written = tracer.writes_outside
     tracer.anything_may_change()
-    # Hooks rarely write to tensors from outside: these are read again.
-    tracer.writes_outside = written

@@ -203,7 +203,9 @@ class _Loop:
         self.places: dict[Place, Form] = {}
         self.handed_on = HandedOn(tracer)
         self.rebuilt: dict[int, Any] = {}
-        self.is_changing, self.written = False, 0
+        self.is_changing = False
+        # The tensors from outside that turns write to: what they hold when a turn begins, it reads there.
+        self.written: dict[int, Any] = {}
         self.flags = TurnFlags(tracer)
 
     def run(self) -> _Recorded:
@@ -224,10 +226,11 @@ class _Loop:
         """Trace test and body with the places known so far as loop variables; False if there are more to carry."""
         tracer = self.tracer
         self.errors.forget()
-        self.written = tracer.writes_outside
         known = [(elements, elements.form) for elements in self._lists_of_the_run()]
         inputs = {place: carried.inputs_of(tracer, form, self._name(place)) for place, form in self.places.items()}
         tracer.turn_inputs.append({value for values in inputs.values() for value in values})
+        written: list[Any] = []
+        tracer.written_in_turns.append(written)
         self._note_flags(inputs)
         try:
             self._enter({place: iter(values) for place, values in inputs.items()})
@@ -237,8 +240,9 @@ class _Loop:
                 test_block, tested = trace_branch(tracer, self.test, heap)
             finally:
                 tracer.in_test -= 1
-            acts = any(operator.kind in ("backward", "walk") for operator in walk_operators(test_block))
-            if acts or tested.changes or tested.error is not None or tested.state.pending != tracer.pending:
+            acts = self._changes_places(tested) or any(
+                operator.kind in ("backward", "walk") for operator in walk_operators(test_block))
+            if acts or tested.error is not None or tested.state.pending != tracer.pending:
                 raise _TestActs
             take_handed_out(tracer, tested.state)
             missing: OnOnePath | None = None
@@ -261,6 +265,8 @@ class _Loop:
             if any(elements.form is not form for elements, form in known):
                 # More is known of what lists hold.
                 return False
+            if self._learn_written(written):
+                return False
             if self.errors.settle() or hold(tracer, outcome.state.pending):
                 self.before = self._heap()
                 return False
@@ -274,7 +280,14 @@ class _Loop:
             self._emit(inputs, tested.result, test_block, body_block, outcome)
         finally:
             tracer.turn_inputs.pop()
+            tracer.written_in_turns.pop()
         return True
+
+    def _learn_written(self, tensors: list[Any]) -> bool:
+        """Note that turns write to these tensors from outside; True if that is new of any."""
+        known = len(self.written)
+        self.written.update((id(tensor), tensor) for tensor in tensors)
+        return len(self.written) > known
 
     def _learn_calls(self, outcome: Outcome) -> bool:
         """Note that turns call what may change anything; True the first time: the next turn has to read it again."""
@@ -324,6 +337,7 @@ class _Loop:
         return found if isinstance(found, str) and found.isidentifier() else "carried"
 
     def _enter(self, values: dict[Place, Iterator[Value]]) -> None:
+        self.tracer.read_later(self.written.values())
         self.rebuilt = {}
         self.handed_on.begin_turn()
         held: dict[Place, list[Variable]] = {}
@@ -371,7 +385,7 @@ class _Loop:
         """Take note of places that the body changes and of forms that differ; True if anything is new."""
         new = False
         for key, (node, after) in outcome.changes.items():
-            if key not in self.before.nodes or self._is_read_again(node, after):
+            if key not in self.before.nodes or self._is_outer_tensor(node):
                 continue
             for where, old, now in carried.differences(node, self.before.contents[key], after):
                 place = (key, where)
@@ -386,9 +400,12 @@ class _Loop:
                     new = True
         return new
 
-    def _is_read_again(self, node: Any, after: Any) -> bool:
-        """True if a tensor from outside was only read anew in a turn: each turn, and what follows, does so again."""
-        return isinstance(node, Variable) and self.tracer.is_read_again(after)
+    def _changes_places(self, outcome: Outcome) -> bool:
+        return any(not self._is_outer_tensor(node) for node, _ in outcome.changes.values())
+
+    def _is_outer_tensor(self, node: Any) -> bool:
+        """True for the Variable of a tensor from outside: that holds itself what turns read and write."""
+        return isinstance(node, Variable) and self.tracer.outer_tensor(node) is not None
 
     def _form(self, node: Any, thing: Any, value_of: ValueOf) -> Form:
         if isinstance(node, Variable):
@@ -455,7 +472,7 @@ class _Loop:
                 # Without a turn it is the object from before, which may have other names.
                 tracer.freeze(result, True)
                 tracer.freeze(sources[0], True)
-        take_loop_state(tracer, outcome.state, tracer.writes_outside > self.written)
+        take_loop_state(tracer, outcome.state, self.written.values())
 
     def _values(self, place: Place, form: Form, content: Any, value_of: ValueOf) -> list[Value]:
         if isinstance(content, Value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import BuiltinMethodType, CellType, MethodType, ModuleType
 from typing import Any
@@ -49,7 +49,8 @@ class Freshness:
     epoch : int
         Counts these calls along one path.
     read_at : dict
-        The epoch in which the values of a tensor were read last, by its identity.
+        The epoch in which the values of a tensor were read last, by its identity: 0 for those that are not here,
+        less where a turn may have written to it since.
     checked : frozenset
         What was checked to be unchanged, by path and epoch.
     """
@@ -60,9 +61,10 @@ class Freshness:
 
     def joined(self, other: Freshness) -> Freshness:
         """What holds behind two paths, whichever was taken."""
-        both = self.read_at.keys() & other.read_at.keys()
+        either = self.read_at.keys() | other.read_at.keys()
         return Freshness(
-            max(self.epoch, other.epoch), {key: min(self.read_at[key], other.read_at[key]) for key in both},
+            max(self.epoch, other.epoch),
+            {key: min(self.read_at.get(key, 0), other.read_at.get(key, 0)) for key in either},
             self.checked & other.checked)
 
 
@@ -322,10 +324,11 @@ class OutsideReader(PathRecorder):
         return None
 
     def bound(self, variable: Variable) -> Value:
-        if self.epoch:
+        if self.epoch or self._read_at:
             tensor = self.tensors.get(variable.value)
             if tensor is None or self.canonical[id(tensor)][1] is not variable:
-                self._check_current(variable)
+                if self.epoch:
+                    self._check_current(variable)
             elif self._read_at.get(id(tensor), 0) < self.epoch:
                 self._read_again(variable, tensor)
         return super().bound(variable)
@@ -378,6 +381,10 @@ class OutsideReader(PathRecorder):
         self.hook_points[fresh] = self.materialise(old)
         self.note_version(fresh)
         self.rebind(variable, fresh)
+
+    def read_later(self, tensors: Iterable[Any]) -> None:
+        """Note that turns may have written to these tensors from outside: they are read again at their next use."""
+        self._read_at.update((id(tensor), -1) for tensor in tensors)
 
     def note_left(self, value: Value) -> None:
         if value not in self.left:

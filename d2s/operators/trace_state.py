@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from d2s.core.interpreter import state
-from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators.layer_hooks import Known
 from d2s.operators.outside import Freshness
 from d2s.static.program import Value
@@ -127,23 +126,11 @@ def take_handed_out(tracer: Tracer, after: TraceState) -> bool:
         known, lambda value: tracer.in_scope(value) and value not in tracer.turn_inputs[-1])
 
 
-def take_loop_state(tracer: Tracer, after: TraceState, writes: bool) -> None:
-    """Take over what a loop body did to the tracer.
-
-    What each turn would have to carry is refused: tensors from outside that it `writes`, or may have written by code
-    that is not traced.  Others it has only read again, behind a walk.
-    """
-    now = {id(variable): variable.value for _, variable in tracer.canonical.values()}
-    for variable, value in after.canonical:
-        is_other = now.get(id(variable), value) is not value and value in after.tensors
-        if writes and is_other and not tracer.is_read_again(value):
-            raise UnsupportedSyntaxError(
-                "a tensor from outside is written inside a loop whose turns are known only when the Program runs",
-                user_location(), "Write to a local clone in the loop, and to the tensor after it.",
-                kind="U08",
-            )
+def take_loop_state(tracer: Tracer, after: TraceState, written: Iterable[Any]) -> None:
+    """Take over what a loop body did to the tracer; it has `written` tensors from outside."""
     tracer.dirty.update(after.dirty)
     tracer.epoch = max(tracer.epoch, after.freshness.epoch)
+    tracer.read_later(written)
     _hand_out(tracer, _handed_out(tracer).joined(after.handed_out))
 
 

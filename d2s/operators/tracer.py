@@ -77,8 +77,8 @@ class Tracer(TensorsOfObjects):
         # True if branches or turns are known to call `backward`.
         self.walks_in_regions = False
         self.touched: dict[int, Any] = {}
-        # How many writes to tensors from outside have been recorded, and calls that may write to any.
-        self.writes_outside = 0
+        # The tensors from outside that turns have written to, for each loop that is being traced.
+        self.written_in_turns: list[list[Any]] = []
         # Objects of the run that are Tensors of which it is known what they are: gradients, and multiples of them.
         self.object_specs: dict[Value, TensorSpec] = {}
         # Lists and dicts of which the run may have another one in their place: they must not be changed any more.
@@ -143,8 +143,10 @@ class Tracer(TensorsOfObjects):
         return super().registration(variable, hook)
 
     def held(self) -> list[Any]:
+        # Views of tensors from outside are other ones behind a write to these.
+        shared = [variable for _, variable in self.canonical.values() if sharing.sharing_of(variable) is not None]
         # A `backward` in a branch or turn runs the hooks that are there.
-        return [*super().held(), *(self.hooks.values() if self.walks_in_regions else ())]
+        return [*super().held(), *shared, *(self.hooks.values() if self.walks_in_regions else ())]
 
     def note_hook(self, *hooks: Any) -> None:
         """Note that the traced code has registered hooks."""
@@ -262,13 +264,17 @@ class Tracer(TensorsOfObjects):
         """Write values to a tensor from outside when the Program runs, and let the rest of the trace see them."""
         old = variable.value
         self.effects += 1
-        self.writes_outside += 1
         self.python_call(set_value, (variable, ObjectVariable(self, self.array_of(value))), effect=True)
         shares = self._shares(tensor)
         if shares:
-            # Of a view, the array is a part of what it is a view of.
-            shown = self.new_value(old.name, value.spec)
-            value = self.emit("reload", (self.materialise(old),), (shown,), effect=True).outputs[0]
+            # Other tensors from outside may show what was written.
+            self.tensors_may_change()
+        for tensors in self.written_in_turns:
+            tensors.append(tensor)
+        if shares or self.in_loop:
+            # Of a view, the array is a part of what it is a view of.  In turns, each reads what is there.
+            self._read_again(variable, tensor)
+            return
         written = self.new_value(old.name, value.spec, old.stop_gradient)
         written = self.emit("replace", (old, value), (written,), {"is_view": False}).outputs[0]
         self.tensors[written] = tensor
@@ -276,10 +282,6 @@ class Tracer(TensorsOfObjects):
         self._materialised[written] = self.hook_points[written] = self.materialise(old)
         self.note_version(written)
         self.rebind(variable, written)
-        if shares:
-            # Other tensors from outside may show what was written.
-            self.tensors_may_change()
-            self._read_at[id(tensor)] = self.epoch
 
     def _shares(self, tensor: Any) -> bool:
         """True if other tensors from outside may show the values of this one."""
@@ -290,13 +292,13 @@ class Tracer(TensorsOfObjects):
         return shares
 
     def _check_shares_nothing(self, value: Value) -> None:
-        """Refuse a write to what turns carry if it may be a tensor from outside that others share values with."""
+        """Refuse a write to what turns have carried if it may be a tensor from outside that shares values."""
         for tensor, outer in tuple(self.captured.values()):
             if may_replace(outer, value) and self._shares(tensor):
                 raise UnsupportedSyntaxError(
-                    "a tensor from outside that has views, or is one, is written inside a loop whose turns are known "
-                    "only when the Program runs", user_location(), "Write to a local clone in the loop, and to the "
-                    "tensor after it.", kind="U08")
+                    "an in-place write to what a turn of a loop may have made a tensor from outside, which has views "
+                    "or is one, cannot become a graph", user_location(), "Write to the tensor from outside by its own "
+                    "name, or to a clone.", kind="U08")
 
     def set_stop_gradient(self, variable: Variable, flag: bool) -> None:
         old = variable.value
@@ -375,7 +377,6 @@ class Tracer(TensorsOfObjects):
 
     def anything_may_change(self) -> None:
         super().anything_may_change()
-        self.writes_outside += 1
         self.layer_hooks.doubt()
 
     # --- calls ---------------------------------------------------------------------------------------------------

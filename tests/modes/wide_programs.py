@@ -1,5 +1,7 @@
 """Random Layers as text: state, containers, views, writes, hooks, exceptions, closures and what the caller changes.
 
+Half of them, if `on_state` says so, do little else than write in place to what is older than the call, in loops.
+
 The choices are drawn from a `random.Random`: hypothesis gives one that shrinks, a number gives one that is repeated.
 A text defines ``f()``, which gives a new ``net`` whose ``forward(x, y, c, n)`` is the program, and ``between(net, k)``,
 what the caller does behind call ``k``.
@@ -56,6 +58,21 @@ def outside(a):
     return a * 0.6
 
 
+TOTAL = d2s.zeros([4])
+
+
+def add_to(a, b):
+    with d2s.no_grad():
+        a.add_(b)
+    return a
+
+
+@d2s.jit.not_to_static
+def outside_add(a, b):
+    with d2s.no_grad():
+        a.add_(b)
+
+
 class Doubled(d2s.autograd.PyLayer):
     @staticmethod
     def forward(ctx, a):
@@ -90,10 +107,14 @@ NAMES = ("x", "y", "z", "u", "v")
 
 
 class Writer:
-    """Writes statements; `deep` says how many more blocks there may be inside."""
+    """Writes statements; `deep` says how many more blocks there may be inside.
 
-    def __init__(self, choices: random.Random) -> None:
+    With `on_state`, most of them write to what is older than the call.
+    """
+
+    def __init__(self, choices: random.Random, on_state: bool = False) -> None:
         self.choices = choices
+        self.on_state = on_state
         self.loops = 0
         self.turns = 0
 
@@ -141,8 +162,51 @@ class Writer:
             f"{a}.stop_gradient", "len(stored) > 2", "c > 0 and n < 3", "not c > 1", f"{a}.sum() > 0 or n == 2",
             "self.calls % 2 == 0", f"{a} is {self.name()}", "0 < c < 2", "'k' in table", "self.count > 1")
 
+    def state(self) -> str:
+        """A tensor that is older than the call."""
+        return self.one(
+            "self.buffer", "self.buffer", "self.other", "self.last", "self.store[0]", "TOTAL", "self.norm._mean",
+            "self.held['h']", "self.boxed()")
+
+    def on_older(self) -> list[str]:
+        """A statement that reads or writes a tensor that is older than the call."""
+        a, own, state, other = self.name(), self.own(), self.state(), self.state()
+        given = self.one(f"{a}.detach()", "d2s.ones([4])", f"{other} * 0.5", f"{a}.detach() * {self.scale()}", other)
+        return self.choices.choice([
+            lambda: [f"{state}.add_({given})"],
+            lambda: [f"{state}.add_({given})", f"{own} = {own} + {state}"],
+            lambda: [f"{state}.multiply_({given})"],
+            lambda: [f"{state}.set_value({given})"],
+            lambda: [f"{state}[{self.one('0', '1:3', ':', '-1')}] = {self.one('0.5', f'{a}[0].detach()', '1.5')}"],
+            lambda: [f"{own} = {state} * {a}"],
+            lambda: [f"{own} = {state} * {a}", f"{state}.add_({given})"],
+            lambda: ["with d2s.no_grad():", f"    {state}.add_({a})"],
+            lambda: ["with d2s.no_grad():", f"    self.weight.multiply_({given})"],
+            lambda: ["with d2s.no_grad():", f"    self.part.weight[0] = {a}[1]", f"{own} = self.part({a})"],
+            lambda: [f"add_to({state}, {a})"],
+            lambda: [f"{own} = add_to({state}, {a}) * {a}"],
+            lambda: [f"outside_add({state}, {given})", f"{own} = {own} * {state}"],
+            lambda: [f"{own} = self.norm({a}.reshape([2, 2]).tile([1, 2]))[0]"],
+            lambda: [f"w = {state}", f"w.add_({given})", f"{own} = {own} + w"],
+            lambda: [f"w = {state}[1:3]", f"w.add_(({given})[:2])", f"{own} = {state} + {a}"],
+            lambda: [f"w = {state}.detach()", f"{state}.add_({given})", f"{own} = w * {a}"],
+            lambda: [f"w = {state} if {self.test()} else {other}", f"w.add_({given})"],
+            lambda: [f"{own} = {state}"],
+            lambda: [f"LOG.append({state})"],
+            lambda: [f"LOG.append({state}.numpy().tolist())"],
+            lambda: [f"self.last = {state}"],
+            lambda: [f"self.last = {own}.detach()", f"self.last.add_({given})"],
+            lambda: [f"self.buffer = {self.one('self.other', f'{a}.detach()', 'self.buffer * 0.5')}"],
+            lambda: [f"{own}.register_hook(lambda g: g * {state})"],
+            lambda: [f"{own}.register_hook(lambda g: (add_to({state}, g), None)[1])"],
+            lambda: [f"z = z * {state}", "(z * u).sum().backward(retain_graph=True)", f"{state}.add_({given})"],
+            lambda: [f"alias = {state}", f"{other}.add_({given})", f"{own} = alias + {a}"],
+        ])()
+
     def simple(self) -> list[str]:
         a, b, own = self.name(), self.name(), self.own()
+        if self.choices.random() < (0.6 if self.on_state else 0.05):
+            return self.on_older()
         return self.choices.choice([
             lambda: [f"{self.name()} = {self.value()}"],
             lambda: [f"{self.name()} = {self.value()}"],
@@ -241,7 +305,8 @@ class Writer:
         self.turns += 1
         turns = f"turns{self.turns}"
         start, limit = self.one("0", "d2s.zeros([])"), self.one("3", "n", "2.5")
-        lines = self.loop(f"while {turns} < {limit}:", deep, [f"{turns} = {turns} + 1"])
+        more = self.one("", "", f" and {self.state()}.sum() < 3.0", " and z.sum() < c + 1.0")
+        lines = self.loop(f"while {turns} < {limit}{more}:", deep, [f"{turns} = {turns} + 1"])
         return [f"{turns} = {start}", *lines]
 
     def between(self) -> list[str]:
@@ -254,11 +319,15 @@ class Writer:
             ["net.last.add_(1.0)"], ["net.last = net.buffer"],
             ["net.part.register_forward_post_hook(lambda layer, given, out: out * 1.1)"],
             ["with d2s.no_grad():", "    net.weight.add_(0.1)"], ["net.store[0].add_(1.0)"],
-            ["net.store[:] = [net.buffer * 1.0]"],
+            ["net.store[:] = [net.buffer * 1.0]"], ["net.other = net.buffer"], ["net.seen = net.buffer.detach()"],
+            ["net.seen = net.buffer[1:]", "net.seen.add_(0.5)"], ["TOTAL.zero_()"], ["net.box.value = TOTAL"],
+            ["net.held['h'] = net.last"], ["net.set_state_dict(net.state_dict())"],
         ])
 
     def text(self, depth: int) -> str:
         body = self.block(depth, 7)
+        if self.on_state:
+            body += self.loop("for i in range(n):", depth) if self.choices.random() < 0.5 else self.counted(depth)
         result = self.one(
             "z", "z, u", "[z, u, v]", "(z * u).sum()", "{'z': z, 'stored': stored}", "z, x", "w, z", "stored", "None")
         forward = [
@@ -274,7 +343,11 @@ class Writer:
             "        self.part, self.scale, self.calls, self.count = Part(), 0.5, 0, 0",
             "        self.rates, self.store, self.grads = {'a': 0.9}, [d2s.ones([4]) * 0.3], []",
             "        self.box, self.last = Box(None), d2s.ones([4])",
-            "        self.register_buffer('buffer', d2s.ones([4]) * 0.2)", "",
+            "        self.register_buffer('buffer', d2s.ones([4]) * 0.2)",
+            "        self.register_buffer('other', d2s.ones([4]) * 0.6)",
+            "        self.norm, self.held = nn.BatchNorm1D(4), {'h': d2s.ones([4]) * 0.1}",
+            "        TOTAL.set_value(d2s.zeros([4]))", "",
+            "    def boxed(self):", "        return TOTAL if self.box.value is None else self.box.value", "",
             "    def forward(self, x, y, c, n):", *indented(indented(forward)), "", "",
             "def between(net, k):", *indented(self.between()), "", "",
             "def f():", "    return Net(), between", ""])
@@ -284,6 +357,6 @@ def indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def program(choices: random.Random, depth: int = 2) -> str:
+def program(choices: random.Random, depth: int = 2, on_state: bool = False) -> str:
     """The text of a module; `depth` is how many statements are inside of each other."""
-    return Writer(choices).text(depth)
+    return Writer(choices, on_state).text(depth)
