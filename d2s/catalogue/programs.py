@@ -282,4 +282,24 @@ KINDS = (
                 y = paddle.static.nn.cond(x.sum() > 0, lambda: y + x, lambda: y)
         """,
     ),
+    program(
+        "P11",
+        "Values in a Program that is built by hand",
+        cause="Python or NumPy asks a variable of a Program that is built by hand for its values, which a run has, "
+        "as a number, an array, a text or a truth value.",
+        fix="Fetch the variable, or let the Program compute with it: by operators, `static.nn.cond`, "
+        "`static.nn.while_loop` or `static.py_func`.",
+        example="""
+            import numpy as np
+
+            with paddle.static.program_guard(paddle.static.Program()):
+                x = paddle.static.data("x", [2])
+                y = np.sin(x)
+        """,
+        fixed="""
+            with paddle.static.program_guard(paddle.static.Program()):
+                x = paddle.static.data("x", [2])
+                y = paddle.sin(x)
+        """,
+    ),
 )

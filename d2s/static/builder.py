@@ -15,6 +15,7 @@ from d2s.core.interpreter import TensorBase, bind, state
 from d2s.core.op import Op
 from d2s.core.spec import TensorSpec, as_dtype, check_same_shape, is_floating, spec_of
 from d2s.errors import (
+    D2SError,
     DTypeError,
     LeafError,
     Location,
@@ -479,12 +480,14 @@ class StaticInterpreter(TensorObjects):
 
     def decide(self, symbol: Variable | ObjectVariable) -> bool:
         """`bool(symbol)` where Python needs the answer now."""
-        raise TracingError(
+        raise self.value_needed(TracingError(
             f"Python needs the truth value of {symbol!r}, which is known only when the Program runs",
-            user_location(),
-            "Use static.nn.cond or static.nn.while_loop, or write the program as a function for to_static.",
-            kind="T01",
-        )
+            user_location(), "Use tensor operators, or keep this function eager with @d2s.jit.not_to_static.",
+            kind="T01"))
+
+    def value_needed(self, error: TracingError) -> D2SError:
+        """The error that says that Python needs a value while the Program is made, as it is said of this Program."""
+        return error
 
     def needed_by_python(self, *symbols: Any) -> None:
         """Called before an error says that Python needs these values now."""

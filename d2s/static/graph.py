@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from d2s.core.spec import Dim, TensorSpec, as_dtype, is_floating
-from d2s.errors import DTypeError, HookError, ProgramError, ShapeError, UnsupportedSyntaxError, user_location
+from d2s.errors import (
+    DTypeError,
+    HookError,
+    ProgramError,
+    ShapeError,
+    TracingError,
+    UnsupportedSyntaxError,
+    user_location,
+)
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Operator, Program, Value
 from d2s.static.variable import ObjectVariable, Variable
@@ -39,6 +47,10 @@ class GraphInterpreter(StaticInterpreter):
     advice = (
         "Fetch it: Executor().run(program, feed, fetch_list) gives its values; or let the Program compute with it, by "
         "operators, static.nn.cond, static.nn.while_loop or static.py_func.")
+
+    def value_needed(self, error: TracingError) -> ProgramError:
+        # No TypeError: in the place of such an error `"%d" % v` and its like raise one of their own, in other words.
+        return ProgramError(error.message, error.location, self.advice, kind="P11")
 
     def check_readable(self, variable: Variable, use: str) -> None:
         raise variable._concrete(use)

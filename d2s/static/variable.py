@@ -13,7 +13,7 @@ from d2s.core.interpreter import TensorBase, bind
 from d2s.core.public import public
 from d2s.core.spec import Dim, DType, TensorSpec, check_fits
 from d2s.device import CPUPlace
-from d2s.errors import DTypeError, HookError, LeafError, TracingError, user_location
+from d2s.errors import D2SError, DTypeError, HookError, LeafError, TracingError, user_location
 from d2s.ops.casting import fit_op
 from d2s.ops.methods import TensorMethods
 from d2s.static.program import Value
@@ -169,14 +169,25 @@ class Variable(TensorBase, TensorMethods):
     def __format__(self, format_spec: str) -> str:
         raise self._concrete("format()")
 
-    def _concrete(self, use: str) -> TracingError:
-        return TracingError(
+    def _concrete(self, use: str) -> D2SError:
+        return self.interpreter.value_needed(TracingError(
             f"{use} needs the values of a tensor, which are known only when the Program runs "
             f"({self.value.name}: {self.value.spec})",
-            user_location(),
-            self.interpreter.advice or "Keep it a tensor, or keep this function eager with @d2s.jit.not_to_static.",
-            kind="T01",
-        )
+            user_location(), "Keep it a tensor, or keep this function eager with @d2s.jit.not_to_static.",
+            kind="T01"))
+
+    def __bytes__(self) -> bytes:
+        raise self._concrete("bytes()")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """``array + self`` and its like are operators of d2s; functions of NumPy need values."""
+        name = _OPERATORS.get(ufunc)
+        if name is None or method != "__call__" or options:
+            raise self._concrete(f"np.{ufunc.__name__}")
+        first, second = inputs
+        if isinstance(first, TensorBase):
+            return getattr(first, name)(second)
+        return getattr(second, _reflection(name))(first)
 
     def __len__(self) -> int:
         if not self.spec.shape:
@@ -261,6 +272,23 @@ class Variable(TensorBase, TensorMethods):
         copied.stop_gradient = self.stop_gradient
         memo[id(self)] = copied
         return copied
+
+
+# The methods of operators by the functions of NumPy that its arrays call for them.
+_OPERATORS: dict[np.ufunc, str] = {
+    np.add: "__add__", np.subtract: "__sub__", np.multiply: "__mul__", np.true_divide: "__truediv__",
+    np.floor_divide: "__floordiv__", np.remainder: "__mod__", np.divmod: "__divmod__", np.power: "__pow__",
+    np.matmul: "__matmul__", np.bitwise_and: "__and__", np.bitwise_or: "__or__", np.bitwise_xor: "__xor__",
+    np.left_shift: "__lshift__", np.right_shift: "__rshift__", np.equal: "__eq__", np.not_equal: "__ne__",
+    np.less: "__lt__", np.less_equal: "__le__", np.greater: "__gt__", np.greater_equal: "__ge__",
+}
+_MIRRORED = {"__lt__": "__gt__", "__le__": "__ge__", "__gt__": "__lt__", "__ge__": "__le__", "__eq__": "__eq__",
+             "__ne__": "__ne__"}
+
+
+def _reflection(name: str) -> str:
+    """The method of the right operand."""
+    return _MIRRORED.get(name) or f"__r{name.removeprefix('__')}"
 
 
 # What Python says of operands ("unsupported operand type(s) for *: 'Tensor' and 'NoneType'") is what it says in
@@ -442,15 +470,16 @@ class ObjectVariable:
     def __str__(self) -> str:
         raise self._concrete("str()")
 
-    def _concrete(self, use: str) -> TracingError:
+    def _concrete(self, use: str) -> D2SError:
         self.interpreter.needed_by_python(self)
         self.interpreter.take_apart(self.value)
-        return TracingError(
+        return self.interpreter.value_needed(TracingError(
             f"{use} needs a Python value that is known only when the Program runs ({self.value.name})",
-            user_location(),
-            self.interpreter.advice or "Keep this function eager with @d2s.jit.not_to_static.",
-            kind="T02",
-        )
+            user_location(), "Keep this function eager with @d2s.jit.not_to_static.",
+            kind="T02"))
+
+    def __bytes__(self) -> bytes:
+        raise self._concrete("bytes()")
 
     def __repr__(self) -> str:
         kind = self.value.kind.__name__ if self.value.kind else "object"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import d2s
-from d2s.errors import D2SError, DTypeError, IndexOutOfRangeError, NumberError, ShapeError, TracingError
+from d2s.errors import D2SError, DTypeError, IndexOutOfRangeError, NumberError, ProgramError, ShapeError
 
 
 def vector() -> Any:
@@ -129,7 +129,7 @@ NEEDS_VALUES = {
 def test_variables_refuse(use: Callable[[Any], Any]) -> None:
     with d2s.static.program_guard(d2s.static.Program()):
         variable = d2s.static.data("v", [1])
-        with pytest.raises(TracingError, match="known only when the Program runs") as caught:
+        with pytest.raises(ProgramError, match="known only when the Program runs") as caught:
             use(variable)
     assert "test_interop.py" in str(caught.value)
     assert caught.value.advice

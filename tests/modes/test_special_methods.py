@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import d2s
-from d2s.errors import D2SError, DTypeError, TracingError
+from d2s.errors import D2SError, DTypeError, ProgramError
 
 OUTSIDE = np.arange(3, dtype="float32") + 1
 
@@ -152,14 +152,35 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "del": lambda v: operator.delitem(v, 0), "stack": lambda v: np.stack([v, v]), "sorted": lambda v: sorted([v, v]),
     "largest": lambda v: heapq.nlargest(1, [v, v]), "choice": lambda v: random.randint(0, v),
     "any": lambda v: any([v]), "not": operator.not_,
+    "decimal text": lambda v: operator.mod("%d", v), "hex text": lambda v: operator.mod("%x", v),
+    "float text": lambda v: operator.mod("%.1f", (v,)), "bytes text": lambda v: operator.mod(b"%d", v), "bytes": bytes,
+    "bytearray": bytearray, "ufunc": np.sin, "ufunc of two": lambda v: np.hypot(np.ones(1), v),
+    "written over": lambda v: operator.iadd(np.ones(1), v), "out": lambda v: np.add(1, 2, out=v),
+    "reduced": np.maximum.reduce, "at": lambda v: np.add.at(np.ones(1), 0, v),
+    "array of it": np.zeros, "number of it": lambda v: bytes(v.item()),
 }
+
+
+def test_operators_of_arrays_and_variables_stay_operators() -> None:
+    array = np.array([1.0, 2.0], "float32")
+    names = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "le", "gt", "ge", "eq", "ne")
+    program = d2s.static.Program()
+    with d2s.static.program_guard(program):
+        variable = d2s.static.data("v", [2])
+        results = [getattr(operator, name)(array, variable) for name in names]
+        results += [getattr(operator, name)(np.float32(3), variable) for name in names]
+    value = np.array([3.0, 0.5], "float32")
+    found = d2s.static.Executor().run(program, {"v": value}, results)
+    expected = [getattr(operator, name)(array, d2s.to_tensor(value)) for name in names]
+    expected += [getattr(operator, name)(np.float32(3), d2s.to_tensor(value)) for name in names]
+    assert [part.tobytes() for part in found] == [part.numpy().tobytes() for part in expected]
 
 
 @pytest.mark.parametrize("use", REFUSED.values(), ids=REFUSED)
 def test_variables_of_programs_built_by_hand(use: Callable[[Any], Any]) -> None:
     with d2s.static.program_guard(d2s.static.Program()):
         variable = d2s.static.data("v", [1], "int64")
-        with pytest.raises((TracingError, DTypeError)) as caught:
+        with pytest.raises((ProgramError, DTypeError)) as caught:
             use(variable)
     # Also where NumPy or the library of Python stands between.
     assert f"{Path(__file__).name}:" in str(caught.value)

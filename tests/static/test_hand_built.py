@@ -429,7 +429,7 @@ def test_a_declared_variable_that_nothing_defines_cannot_be_fetched(programs):
 def test_what_python_asks_of_a_variable_is_refused(use, words):
     with static.program_guard(static.Program()):
         x, n = static.data("x", [None, 2]), static.data("n", [], "int64")
-        with pytest.raises(d2s.TracingError, match=words) as caught:
+        with pytest.raises(d2s.ProgramError, match=words) as caught:
             use(x, n)
     assert caught.value.location.file == __file__
     assert "Executor().run" in caught.value.advice
