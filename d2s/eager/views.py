@@ -240,9 +240,7 @@ def write(tensor: Tensor, value: Tensor) -> None:
         tensor = shared.view.parent
     _check_known(tensor)
     if tensor._node is None and not tensor.stop_gradient:
-        raise LeafError(
-            f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.", kind="L02"
-        )
+        raise LeafError.of_write(tensor.name)
     _rebind(tensor, value)
     if shared is not None:
         for view in _alive(shared.views):
@@ -330,8 +328,7 @@ def become(
 ) -> None:
     """Make `tensor`, and its views, name another value, written in place by a run that knows who reads the old one.
 
-    With `data_only` the views keep their history.  What is detached from it shows the value too: of earlier turns the
-    run does not know.  Peers that want gradients are written by the run itself.
+    With `data_only` the views keep their history.
     """
     _replace(tensor, data)
     tensor._node, tensor._index = node, index
@@ -345,9 +342,25 @@ def become(
                 else:
                     made = _view_of(view).of_parent()
                     become(view, made.data, made._node, made._index, made._stop_gradient)
+    _show_in_peers(tensor)
+
+
+def become_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
+    """The same of new values only: its history stays.  What shows them already stays in its version."""
+    if tensor.data is not data:
+        set_data(tensor, data)
+        _show_in_peers(tensor)
+
+
+def _show_in_peers(tensor: Tensor) -> None:
+    """Give what is detached from a Tensor that a run has written to its values: of earlier turns the run does not know.
+
+    Peers that want gradients are written by the run itself.
+    """
+    if tensor._sharing is not None:
         for peer in _alive(tensor._sharing.peers):
-            if peer is not tensor and peer._stop_gradient and peer.data is not data:
-                set_data(peer, data)
+            if peer._stop_gradient and peer.data is not tensor.data:
+                set_data(peer, tensor.data)
 
 
 def _refresh(tensor: Tensor) -> None:

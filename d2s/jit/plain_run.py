@@ -12,7 +12,7 @@ from d2s.core.op import Op
 from d2s.core.spec import TensorSpec
 from d2s.eager.interpreter import compute_of_all
 from d2s.eager.tensor import Tensor, tensor_of
-from d2s.eager.views import become, set_data
+from d2s.eager.views import become, become_data
 from d2s.errors import ExecutionError
 from d2s.static.runtime import MISSING
 
@@ -46,7 +46,7 @@ class Run:
         tensor = known_tensor(old)
         if tensor is not None:
             if data_only:
-                set_data(tensor, np.asarray(data))
+                become_data(tensor, np.asarray(data))
             else:
                 become(tensor, np.asarray(data), None, 0, True)
             name(new, tensor)

@@ -15,7 +15,7 @@ from d2s.core.spec import TensorSpec, spec_of
 from d2s.eager.interpreter import compute_of_all
 from d2s.eager.tape import Edge, InteriorNode, LeafNode
 from d2s.eager.tensor import Tensor, tensor_of
-from d2s.eager.views import become, set_data
+from d2s.eager.views import become, become_data
 from d2s.errors import AnomalyError, GradientError
 from d2s.jit.path_nodes import next_place
 from d2s.jit.plain_run import checked, known_tensor, name, noted, other_history
@@ -179,7 +179,7 @@ class CallNode(InteriorNode):
         array = np.asarray(data)
         if data_only and tensor._node is None:
             # A leaf stays one.
-            set_data(tensor, array)
+            become_data(tensor, array)
         elif stop_gradient or (isinstance(new, HookList) and new.stop_gradient):  # type: ignore[attr-defined]
             become(tensor, array, None, 0, True, data_only)
         else:

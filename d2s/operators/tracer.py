@@ -286,10 +286,18 @@ class Tracer(TensorsOfObjects):
     def _shares(self, tensor: Any) -> bool:
         """True if other tensors from outside may show the values of this one."""
         shares = tensor._sharing is not None
-        self.guards.add(Guard(
-            self.sources[self.captured[id(tensor)][1]], "{v}._sharing is " + ("not None" if shares else "None"), (),
-            "with views" if shares else "without views", is_live=True))
+        test, said = ("not None", "with views") if shares else ("None", "without views")
+        self._guard_outer(tensor, "{v}._sharing is " + test, said)
         return shares
+
+    def is_outer_leaf(self, tensor: Any) -> bool:
+        """True if no operator has computed a tensor from outside; another Program is for those of the other kind."""
+        is_leaf: bool = tensor.is_leaf
+        self._guard_outer(tensor, *("{v}.is_leaf", "a leaf") if is_leaf else ("not {v}.is_leaf", "computed"))
+        return is_leaf
+
+    def _guard_outer(self, tensor: Any, test: str, said: str) -> None:
+        self.guards.add(Guard(self.sources[self.captured[id(tensor)][1]], test, (), said, is_live=True))
 
     def _check_shares_nothing(self, value: Value) -> None:
         """Refuse a write to what turns have carried if it may be a tensor from outside that shares values."""

@@ -31,7 +31,8 @@ from d2s.operators.sharing import (
 from d2s.ops.indexing import with_item
 from d2s.static.builder import StaticInterpreter
 from d2s.static.program import Operator, Value
-from d2s.static.variable import Variable
+from d2s.static.runtime import check_no_leaf
+from d2s.static.variable import ObjectVariable, Variable
 
 if TYPE_CHECKING:
     from d2s.operators.tracer import Tracer
@@ -255,16 +256,18 @@ def _write_root(tracer: Tracer, variable: Variable, value: Variable, data_only: 
     elif data_only:
         _replace(tracer, variable, value)
     else:
+        if variable.value in tracer.may_be_outer and not variable.stop_gradient:
+            # Control flow has chosen it: a leaf in some runs.
+            point = ObjectVariable(tracer, tracer.hook_point(variable.value))
+            tracer.python_call(check_no_leaf, (point,), effect=True)
         tracer.rebind_version(variable, value)
 
 
 def _write_outer(tracer: Tracer, tensor: Any, variable: Variable, value: Variable, data_only: bool) -> None:
     """Write to a tensor from outside: on every run now, and for the rest of this trace."""
     if not data_only:
-        if tensor.is_leaf and not variable.stop_gradient:
-            raise LeafError(
-                f"Leaf Tensor ({tensor.name}) that doesn't stop gradient can't use inplace strategy.", kind="L02"
-            )
+        if not variable.stop_gradient and tracer.is_outer_leaf(tensor):
+            raise LeafError.of_write(tensor.name)
         raise UnsupportedSyntaxError(
             "an in-place write with a gradient to a tensor from outside cannot become a graph", user_location(),
             "Write to a clone of it.",

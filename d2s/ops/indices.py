@@ -6,6 +6,7 @@ tensors (ints or a bool mask) are inputs of the op, so that they may be known at
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import EllipsisType
@@ -209,12 +210,19 @@ def index_of(index: Any) -> Index:
             template.append(part)
         elif isinstance(part, slice):
             template.append(slice(_bound(part.start), _bound(part.stop), _bound(part.step)))
-        elif isinstance(part, np.integer):
-            template.append(int(part))
+        elif _is_integer(part):
+            template.append(operator.index(part))
         else:
             template.append(IndexInput(len(tensors)))
             tensors.append(_index_tensor(part))
     return Index(tuple(template), tuple(tensors))
+
+
+def _is_integer(part: Any) -> bool:
+    """True for what Python takes for an integer: also members of an IntEnum and others that have `__index__`."""
+    if isinstance(part, bool | np.bool_ | np.ndarray) or is_tensor(part):
+        return False
+    return hasattr(type(part), "__index__")
 
 
 def _bound(bound: Any) -> Any:

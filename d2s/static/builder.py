@@ -333,9 +333,7 @@ class StaticInterpreter(TensorObjects):
     def check_no_leaf(self, variable: Variable) -> None:
         """Raise ValueError if a write in place would give history to a leaf that requires a gradient."""
         if self.is_leaf(variable.value) and not variable.stop_gradient and state.grad_enabled:
-            raise LeafError(
-                f"Leaf Tensor ({variable.name}) that doesn't stop gradient can't use inplace strategy.", kind="L02"
-            )
+            raise LeafError.of_write(variable.name)
 
     def note_write(
         self, old: Value, new: Value, kept: Value | None = None, through: Operator | None = None

@@ -24,7 +24,7 @@ class HookPoints:
     may_stop : set of Value
         Values that require gradients in some runs and stop them in others, as control flow chooses.
     may_be_outer : set of Value
-        Values that are tensors from outside in some runs.
+        Values that are tensors from outside, or leaves made in this run, in some runs.
     """
 
     program: Program
@@ -123,13 +123,18 @@ class HookPoints:
     def note_chosen(self, chosen: Value, sources: Iterable[Value]) -> None:
         """Note that control flow chooses among `sources`: it may be from outside, or stop gradients, if one may."""
         sources = tuple(sources)
-        if any(self.is_outer(source) or source in self.may_be_outer for source in sources):
+        if any(self._is_tensor_before(source) or source in self.may_be_outer for source in sources):
             self.may_be_outer.add(chosen)
         if not chosen.stop_gradient and any(
             source in self.may_stop or (source.stop_gradient and not (source.is_constant and source.constant is None))
             for source in sources
         ):
             self.may_stop.add(chosen)
+
+    def _is_tensor_before(self, value: Value) -> bool:
+        """True for tensors from outside and for leaves that this run makes."""
+        definition = self.definitions.get(value)
+        return self.is_outer(value) or (definition is not None and definition[0].kind == "leaf")
 
     def _hook_point_of_input(self, value: Value, point: Value) -> Value:
         """Hook point of a block's input: an outer tensor, or what a loop carries."""

@@ -14,7 +14,7 @@ from d2s.core.arrays import check_nan, is_in_order
 from d2s.core.hooks import HookList, name_of
 from d2s.core.interpreter import TensorBase, unwrap, wrap
 from d2s.core.spec import TensorSpec, spec_of
-from d2s.errors import ExecutionError, GradientError, HookError
+from d2s.errors import ExecutionError, GradientError, HookError, LeafError
 from d2s.static.numeric_errors import outside
 from d2s.words import counted
 
@@ -51,6 +51,19 @@ def is_one_tensor(first: Any, second: Any) -> bool:
         return True
     tensors = [point.tensor if isinstance(point, HookPoint) else point for point in (first, second)]
     return tensors[0] is not None and tensors[0] is tensors[1]
+
+
+def check_no_leaf(point: Any) -> None:
+    """Refuse a write, which gives it history, to what is a leaf in this run; `point` is where its hooks are.
+
+    Raises
+    ------
+    LeafError
+        If it is one that requires a gradient.
+    """
+    tensor = point.tensor if isinstance(point, HookPoint) else point
+    if tensor is not None and tensor.is_leaf and not tensor.stop_gradient:
+        raise LeafError.of_write(tensor.name)
 
 
 class Missing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from typing import Any
 
@@ -148,6 +149,26 @@ def test_slice_bounds_may_be_tensors() -> None:
     x = d2s.arange(6)
     assert x[d2s.to_tensor(1) : d2s.to_tensor(4)].tolist() == [1, 2, 3]
     assert x[np.int32(1) : np.int64(5) : np.int8(2)].tolist() == [1, 3]
+
+
+class _Column(enum.IntEnum):
+    FIRST = 0
+    THIRD = 2
+
+
+class _Last:
+    def __index__(self) -> int:
+        return -1
+
+
+@pytest.mark.parametrize("convert", [lambda f: f, d2s.to_static], ids=["eager", "static"])
+@pytest.mark.parametrize("column", [_Column.THIRD, _Last(), np.int8(2), True])
+def test_what_has_an_index_is_one(column: Any, convert: Any) -> None:
+    array = np.arange(9.0, dtype=np.float32).reshape(3, 3)
+    x = d2s.to_tensor(array)
+    np.testing.assert_array_equal(convert(lambda x: x[column])(x).numpy(), array[column])
+    np.testing.assert_array_equal(convert(lambda x: x[_Column.FIRST, column])(x).numpy(), array[0, column])
+    np.testing.assert_array_equal(convert(lambda x: x[_Column.FIRST : column])(x).numpy(), array[0:column])
 
 
 def test_list_with_tensors_in_it() -> None:
