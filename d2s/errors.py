@@ -237,10 +237,10 @@ class MatrixError(D2SError, LinAlgError):
 class LeafError(D2SError, ValueError):
     """Something that only a leaf can do, or that a leaf which requires a gradient cannot."""
 
-    @classmethod
-    def of_write(cls, name: str) -> LeafError:
+    @staticmethod
+    def of_write(name: str) -> LeafError:
         """What is raised for a write that would give history to a leaf."""
-        return cls(f"Leaf Tensor ({name}) that doesn't stop gradient can't use inplace strategy.", kind="L02")
+        return LeafError(f"Leaf Tensor ({name}) that doesn't stop gradient can't use inplace strategy.", kind="L02")
 
 
 class GradientError(D2SError, RuntimeError):

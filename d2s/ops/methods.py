@@ -97,7 +97,7 @@ class TensorMethods(DerivedMethods, CastMethods):
     __slots__ = ()
 
     # NumPy arrays leave `array + tensor` to the tensor.
-    __array_ufunc__ = None
+    __array_ufunc__: Any = None
     __array_priority__ = 100
     # `==` is element by element, so tensors are told apart by identity.
     __hash__ = object.__hash__
