@@ -37,15 +37,18 @@ class Storage:
         The tensor of the caller whose values these are.
     version : int
         Its version while these were its values.
+    is_guess : bool
+        True if the version is taken to be the next one: a write may reach a tensor by several ways.
     readers : list of (node, int, TensorSpec)
         Nodes whose rules read them: the key of the place that was read as first operand, else -1; and its spec.
     """
 
-    __slots__ = ("readers", "tensor", "version")
+    __slots__ = ("is_guess", "readers", "tensor", "version")
 
-    def __init__(self, tensor: Any = None, version: int = 0) -> None:
+    def __init__(self, tensor: Any = None, version: int = 0, is_guess: bool = False) -> None:
         self.tensor = tensor
         self.version = version
+        self.is_guess = is_guess
         self.readers: list[tuple[PathNode, int, TensorSpec]] = []
 
     def written(self) -> None:

@@ -331,7 +331,7 @@ class _Path:
         if operator.attrs["is_view"]:
             storage = data.storage
         elif storage is None and old.storage.tensor is not None:
-            storage = Storage(old.storage.tensor, old.storage.version + 1)
+            storage = Storage(old.storage.tensor, old.storage.version + 1, is_guess=True)
         edge = None if out.stop_gradient else old.edge
         made = Place(data.spec, edge, storage, self._kept.get(out), None, tensor)
         if made._data is None:
@@ -363,9 +363,12 @@ class _Path:
     def _version(self, operator: Operator) -> None:
         """A value of which the caller may have the Tensor."""
         read, storage = self._kept.get(operator.outputs[0]), self._place(operator.inputs[1]).storage
-        if read is not None and storage.tensor is None:
+        if read is not None and (storage.tensor is None or storage.is_guess):
+            guessed = storage.tensor, storage.version
             storage.tensor, storage.version = read
+            storage.is_guess = False
             for node, _, spec in storage.readers:
+                node.watched = [found for found in node.watched if found[:2] != guessed]
                 node.watched.append((*read, spec))
 
     def _read_in_version(self, value: Value) -> tuple[Storage | None, Any]:

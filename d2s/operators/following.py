@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from d2s.errors import UnsupportedSyntaxError, user_location
@@ -101,7 +102,7 @@ class _Following:
             same = self.of_the_runs(changed, other, self.is_hidden(hidden, other))
             shown = taken_anew(hidden, other)
             self.derive([shown], same, self.data_only)
-            self.write(other, other, shown, same)
+            self.write(other, other, shown, same, is_hidden=True)
             seen = changed.seen | {id(other)}
             self.queue += [_Changed(one, same, seen | {id(one)}) for one in group]
 
@@ -157,19 +158,29 @@ class _Following:
         self.done[id(root)] = same if done is None else tracer.python_call(operator.or_, (done, same), kind=bool)
         return same
 
-    def write(self, root: Variable, other: Variable, member: Variable, same: ObjectVariable) -> None:
-        """Write what `member` has become to `other`, of which `root` is the tensor, in the runs `same`."""
+    def write(
+        self, root: Variable, other: Variable, member: Variable, same: ObjectVariable, is_hidden: bool = False
+    ) -> None:
+        """Write what `member` has become to `other`, of which `root` is the tensor, in the runs `same`.
+
+        They are one tensor, unless `other` is a view that is not here (`is_hidden`) and `member` that view anew.
+        """
         tracer = self.tracer
         value, tensor = Variable(tracer, member.value), other
-        while (shared := sharing_of(tensor)) is not None and shared.view is not None:
-            value, tensor = shared.view.into_parent(tracer, value), shared.view.parent
-        if self.data_only and root is not other:
-            value = Variable(tracer, tracer.replaced(root.value, tracer.value_of(value)))
-        tracer.rebind_chosen(root, same, value)
+        with tracer.new_block() if root is not other else nullcontext() as only_then:
+            while (shared := sharing_of(tensor)) is not None and shared.view is not None:
+                value, tensor = shared.view.into_parent(tracer, value), shared.view.parent
+            if self.data_only and root is not other:
+                value = Variable(tracer, tracer.replaced(root.value, tracer.value_of(value)))
+        # Of what is one tensor with the member, the Tensor object has been written with that of the member.
+        tracer.rebind_chosen(
+            root, same, value, None if root is other and not is_hidden else self.data_only,
+            # Of other runs not even the sizes need fit.
+            () if only_then is None else only_then.operators)
         self.derive(list(family_of(tracer, root))[1:], same, self.data_only)
         for peer in peers_of(tracer, root)[1:]:
             shown = Variable(tracer, tracer.replaced(peer.value, root.value, is_view=True))
-            tracer.rebind_chosen(peer, same, shown)
+            tracer.rebind_chosen(peer, same, shown, True)
             self.derive(list(family_of(tracer, peer))[1:], same, True)
 
     def derive(self, views: Iterable[Variable], same: ObjectVariable, data_only: bool) -> None:
@@ -182,7 +193,7 @@ class _Following:
             share_nothing(fresh)
             if data_only:
                 fresh = Variable(tracer, tracer.replaced(view.value, tracer.value_of(fresh), is_view=True))
-            tracer.rebind_chosen(view, same, fresh)
+            tracer.rebind_chosen(view, same, fresh, data_only)
 
     def both(self, first: ObjectVariable, second: ObjectVariable) -> ObjectVariable:
         found: ObjectVariable = self.tracer.python_call(operator.and_, (first, second), kind=bool)

@@ -8,7 +8,7 @@ effects.  Decisions that Python needs are followed both ways (`recorder`).
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from d2s.core.interpreter import set_grad_mode, state
@@ -32,7 +32,7 @@ from d2s.operators.sizes import OpenSizes
 from d2s.operators.sources import Constant, Item
 from d2s.operators.tensors_of_objects import TensorsOfObjects
 from d2s.ops.sharing import VIEW_OPS
-from d2s.static.program import Block, Program, Value
+from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.runtime import is_one_tensor
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -201,17 +201,13 @@ class Tracer(TensorsOfObjects):
 
     def rewrite_tensor(self, old: Value, new: Value, data_only: bool = False) -> None:
         """Let the Tensor object of `old`, if the run has made one, be `new`, which was written over it."""
-        defined = self.definitions.get(old)
-        is_leaf = defined is not None and defined[0].kind == "leaf"
-        if not self.may_have_left(old) and old not in self.made_early and not is_leaf:
+        if not self._is_shown(old):
             self.written_over.add(old)
             return
+        defined = self.definitions.get(old)
         if old in self.may_be_outer and (defined is None or defined[0].kind == "while"):
             self._check_shares_nothing(old)
-        points = self.hook_point(old), self.hook_point(new)
-        tensor = self.new_value(f"{new.name}@TENSOR", None)
-        self.emit("rewrite", (new, *points), (tensor,), {"data_only": data_only}, effect=True)
-        self.left.add(new)
+        self._rewrite(old, new, data_only)
         held = self.tensor_object(old)
         if held is not None:
             self._materialised[new] = held
@@ -219,22 +215,45 @@ class Tracer(TensorsOfObjects):
             # Whoever has it may write to it before a gradient reads its values.
             self.materialise(new)
 
+    def _is_shown(self, value: Value) -> bool:
+        """True if the run may have made a Tensor object of a value by now."""
+        defined = self.definitions.get(value)
+        is_leaf = defined is not None and defined[0].kind == "leaf"
+        return self.may_have_left(value) or value in self.made_early or is_leaf
+
+    def _rewrite(self, old: Value, new: Value, data_only: bool) -> None:
+        points = self.hook_point(old), self.hook_point(new)
+        tensor = self.new_value(f"{new.name}@TENSOR", None)
+        self.emit("rewrite", (new, *points), (tensor,), {"data_only": data_only}, effect=True)
+        self.left.add(new)
+
     def are_one(self, first: Value, second: Value) -> ObjectVariable:
         """Whether two values are one tensor in a run: they have the same hooks then."""
         points = (ObjectVariable(self, self.hook_point(value)) for value in (first, second))
         return self.python_call(is_one_tensor, tuple(points), kind=bool)
 
-    def rebind_chosen(self, variable: Variable, test: ObjectVariable, new: Variable) -> None:
-        """Make `variable` name `new` in runs in which `test` is true."""
+    def rebind_chosen(
+        self, variable: Variable, test: ObjectVariable, new: Variable, data_only: bool | None = None,
+        made_by: Iterable[Operator] = (),
+    ) -> None:
+        """Make `variable` name `new` in runs in which `test` is true; the operators `made_by` run only there.
+
+        Its Tensor object becomes `new` there, as in `rewrite_tensor`, unless `data_only` is None: then it has.
+        """
         old = Variable(self, variable.value)
         first, second = new.value, old.value
+        chosen = Block((), [*made_by], (first,))
+        self.definitions.update((out, (made, chosen)) for made in chosen.operators for out in made.outputs)
+        if data_only is not None and self._is_shown(second):
+            with self.recording_into(chosen):
+                self._rewrite(second, first, data_only)
         spec = joined_spec(first, second)
         out = self.new_value(
             second.name, spec, first.stop_gradient and second.stop_gradient,
             maybe_missing=second.maybe_missing)
         record = self.new_value("record", None)
         emitted = self.emit(
-            "cond", (test.value,), (out,), {}, effect=True, blocks=(Block((), [], (first,)), Block((), [], (second,))))
+            "cond", (test.value,), (out,), {}, effect=True, blocks=(chosen, Block((), [], (second,))))
         if emitted.record is None:
             emitted.record = record
             self.definitions[record] = (emitted, self.block)
@@ -379,9 +398,9 @@ class Tracer(TensorsOfObjects):
         return tensor
 
     def is_tensor_of_run(self, variable: Variable) -> bool:
-        """True if the caller, or something that this run has made, has `variable` as a Tensor."""
+        """True if the caller, or something that this run has made, has `variable` as a Tensor, or may have it."""
         value = variable.value
-        return value in self.tensors or value in self.may_be_outer or self.tensor_object(value) is not None
+        return value in self.tensors or self.tensor_object(value) is not None or self._is_shown(value)
 
     def anything_may_change(self) -> None:
         super().anything_may_change()

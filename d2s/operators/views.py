@@ -132,7 +132,8 @@ def _joining(tracer: Tracer, variable: Variable, is_last: bool) -> tuple[list[_H
     # A later write to one of them, which may be the only one that the trace knows then, reaches the other.
     sources = [] if is_last else _sources(tracer, variable)
     new = {id(source) for source in sources if not tracer.is_tensor_of_run(source)}
-    # Behind a relative that is a Tensor already nothing is to be done: it was joined to the others when it became one.
+    # Behind a relative that is a Tensor already nothing is to be done, but for what becomes one only now: it was joined
+    # to the others when it became one.
     reached: dict[int, tuple[Variable, Variable]] = {id(variable): (variable, variable)}
     joined = {id(variable)}
     queue = [variable]
@@ -142,7 +143,7 @@ def _joining(tracer: Tracer, variable: Variable, is_last: bool) -> tuple[list[_H
                 continue
             reached[id(relative)] = relative, member
             is_tensor = tracer.is_tensor_of_run(relative)
-            if not is_tensor:
+            if new or not is_tensor:
                 queue.append(relative)
             if not is_tensor and id(relative) not in new:
                 continue
@@ -167,7 +168,12 @@ def unknown_relatives(tracer: Tracer, variable: Variable, is_last: bool) -> Iter
             root = root_of(other)
             if root is not own and is_here(tracer, root):
                 found[id(root)] = root
-        return [_held(root) for root in found.values() if not is_last or tracer.is_tensor_of_run(root)]
+        if not is_last:
+            return [_held(root) for root in found.values()]
+        # Of those that share the values of a tensor, each may be a Tensor in other runs.
+        groups = [
+            [one for peer in peers_of(tracer, root) for one in family_of(tracer, peer)] for root in found.values()]
+        return [_held(one) for group in groups for one in filter(tracer.is_tensor_of_run, group)]
 
     for root in tracer.as_found(f"related to {variable.value.name}", find):
         # What may be unbound is related to nothing if it is.
