@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tensor": LOW,
     "linalg": LOW,
     "fft": LOW,
+    "distribution": LOW,
     "eager": LOW,
     "static": LOW | {"drawing"},
     "transpiler": {"errors"},

@@ -20,7 +20,8 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 # Functions of d2s and of the library that call functions of the user and must be looked into.
 _TRANSPARENT = (
     *(os.path.join(_PACKAGE, *path) for path in (
-        ("autograd", "decorated.py"), ("autograd", "checkpoint.py"), ("static", "nn.py"), ("ops", "tensor_lists.py"))),
+        ("autograd", "decorated.py"), ("autograd", "checkpoint.py"), ("static", "nn.py"), ("ops", "tensor_lists.py"),
+        ("distribution.py",))),
     contextlib.__file__,
 )
 

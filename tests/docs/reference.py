@@ -37,6 +37,7 @@ PAGES = {
         "Functions of matrices, and lists of tensors, under PaddlePaddle's names. What is a name of `d2s` too is on "
         "the page of [functions](ops.md).",
     ),
+    "distribution": (["d2s.distribution"], "Probability distributions, made of functions on tensors."),
     "nn": (["d2s.nn"], "Layers, losses and what they are made of."),
     "functional": (["d2s.nn.functional"], "The functions behind the Layers."),
     "initializer": (["d2s.nn.initializer"], "First values of parameters."),
