@@ -179,9 +179,7 @@ class Variable(TensorBase, TensorMethods):
     def __bytes__(self) -> bytes:
         raise self._concrete("bytes()")
 
-    def __array_ufunc__(  # type: ignore[override]
-        self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
-    ) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """``array + self`` and its like are operators of d2s; functions of NumPy need values."""
         name = _OPERATORS.get(ufunc)
         if name is None or method != "__call__" or options:

@@ -135,6 +135,9 @@ class _Inlined:
         # Whether code that is not generated can have run since the beginning.
         before = _inside(program.operators[:place])
         self.seen = any(operator.kind == "python" and operator.effect for operator in before)
+        # Versions of Tensors that are made only behind the backward: nobody can have written to them.
+        self.later = {
+            operator.outputs[0] for operator in _inside(program.operators[place + 1 :]) if operator.kind == "version"}
 
     def operators(self) -> list[Operator]:
         """The operators, with a sum for each edge."""
@@ -179,6 +182,8 @@ class _Inlined:
             yield Operator("hooked", (given, point), (self.defined(operator.outputs[0]),), {}, effect=True,
                            location=_of_gradient(operator.location))
             self.seen = True
+        elif kind == "check_version" and operator.inputs[0] in self.later:
+            return
         elif kind in ("check_input", "check_chosen"):
             if self.seen:
                 yield Operator(kind, (), (), dict(attrs), effect=True, location=_of_gradient(operator.location))

@@ -368,3 +368,20 @@ def test_names_of_the_user_do_not_collide_with_those_of_generated_code():
         return step
 
     assert_same(make)
+
+
+def test_what_backward_reads_and_the_step_returns():
+    """Integers that leave behind the backward: their version is noted only there."""
+
+    def step(x):
+        values, places = d2s.topk(x, 2, axis=-1)
+        loss = (d2s.take_along_axis(x * x, places, 1) * values).sum()
+        loss.backward()
+        return loss, places
+
+    static, found = d2s.to_static(step), []
+    for function in (step, static, static):
+        x = d2s.to_tensor(np.random.default_rng(0).standard_normal((3, 4)), stop_gradient=False)
+        found.append([tensor.numpy().tobytes() for tensor in (*function(x), x.grad)])
+    assert static.concrete_program.traced.compiled.step is not None
+    assert found[0] == found[1] == found[2]
