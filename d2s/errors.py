@@ -269,10 +269,28 @@ _refusals = _Refusals()
 
 @contextmanager
 def noted_refusals() -> Iterator[list[BaseException]]:
-    """Collect what is refused inside: a handler of the user may catch such an error, but the refusal stands."""
+    """Collect what is refused inside: a handler of the user may catch such an error, but the refusal stands.
+
+    So it does around, if a refusal leaves this.
+    """
     before, _refusals.noted = _refusals.noted, []
+    noted = _refusals.noted
     try:
-        yield _refusals.noted
+        yield noted
+    except _Refusal as error:
+        if before is not None and error.is_noted:
+            before.append(error)
+        raise
+    finally:
+        _refusals.noted = before
+
+
+@contextmanager
+def pardoned_refusals() -> Iterator[None]:
+    """What is refused inside may be caught by d2s itself: it does something else instead."""
+    before, _refusals.noted = _refusals.noted, None if _refusals.noted is None else []
+    try:
+        yield
     finally:
         _refusals.noted = before
 

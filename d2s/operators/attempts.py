@@ -50,8 +50,23 @@ _KNOWN = (KeyError, ValueError, TypeError, RuntimeError, GradientError, HookErro
 _SEEN_IN_ERRORS = ("message", "id", "kind", "location", "advice")
 
 
+def ends_trace(tracer: PathRecorder, error: BaseException | None) -> bool:
+    """True if d2s itself raises `error` through code of the user: a refusal, or what makes a trace begin anew."""
+    if not type(error).__module__.startswith("d2s.") or id(error) in tracer.errors_of_run:
+        return False
+    return error.is_noted if isinstance(error, UnsupportedSyntaxError) else not isinstance(error, Exception)
+
+
 def note_caught(tracer: PathRecorder, error: BaseException | None) -> None:
-    """Note that code of the user has caught `error` while it was traced: an interruption is no part of the program."""
+    """Note that code of the user has caught `error` while it was traced: an interruption is no part of the program.
+
+    Raises
+    ------
+    BaseException
+        `error`, if it ends the trace: no handler of the user may see it, nor act on it.
+    """
+    if error is not None and ends_trace(tracer, error):
+        raise error
     if isinstance(error, KeyboardInterrupt | MemoryError) and id(error) not in tracer.errors_of_run and (
             not _was_raised_by_statement(error)):
         note_interruption(error)
@@ -307,6 +322,6 @@ def as_raised(raised: BaseException, shown: Any, before: tuple[BaseException | N
 
 
 __all__ = [
-    "Handlers", "as_raised", "check_known", "done", "done_or_raised", "is_of_program", "note_caught", "refusal",
-    "tried", "try_first",
+    "Handlers", "as_raised", "check_known", "done", "done_or_raised", "ends_trace", "is_of_program", "note_caught",
+    "refusal", "tried", "try_first",
 ]

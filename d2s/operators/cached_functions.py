@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from d2s.core.interpreter import TensorBase, default_interpreter, use_interpreter
-from d2s.errors import UnsupportedSyntaxError, user_location
+from d2s.errors import UnsupportedSyntaxError, pardoned_refusals, user_location
 from d2s.operators import keys, libraries
 from d2s.operators.choices import may_be
 from d2s.operators.equality import is_plain
@@ -77,7 +77,9 @@ def _only_computes(tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dic
             counted.append(tracer.effects)
 
     try:
-        block, outcome = trace_branch(tracer, run, Heap([func.__wrapped__, *args, *kwargs.values()], tracer.is_outer))
+        with pardoned_refusals():
+            before = Heap([func.__wrapped__, *args, *kwargs.values()], tracer.is_outer)
+            block, outcome = trace_branch(tracer, run, before)
     except REFUSALS:
         return False
     return all(count == effects for count in counted) and not outcome.changes and not _draws(block)

@@ -14,7 +14,7 @@ import numpy as np
 
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import access, changed_lists, native
-from d2s.operators.attempts import Handlers, is_of_program, note_caught
+from d2s.operators.attempts import Handlers, ends_trace, is_of_program, note_caught
 from d2s.operators.equality import NUMBERS_AND_TEXTS
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.late_arrays import element
@@ -156,7 +156,8 @@ class _Watched:
 
     def __exit__(self, *details: Any) -> Any:
         self.attempt.__exit__(None, None, None)
-        return self.manager.__exit__(*details)
+        answer = self.manager.__exit__(*details)
+        return answer and not ends_trace(self.tracer, details[1])
 
 
 class _Traced:

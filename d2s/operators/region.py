@@ -103,8 +103,8 @@ def explore(
                         raise
                     refuse_endless_walk(raised)
                     error = raised
-            if refused:
-                raise refused[0]
+                if refused:
+                    raise refused[0]
             outcome = finish(result, error)
             index = len(path.choices) - 1
             while index >= 0 and not path.choices[index]:

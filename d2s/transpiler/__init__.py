@@ -7,11 +7,9 @@ loaded.  Under `PythonOperators` a converted function does exactly what the orig
 * code that looks at frames from inside a branch or loop body (``warnings`` with a stack level, `inspect.stack`) sees
   the operators' frames, and a level of recursion inside a branch takes three frames instead of one;
 * after a ``with`` whose manager swallowed an exception, a name that stayed unbound may raise NameError instead of its
-  child UnboundLocalError, and an exit (return, break) that an inner manager's ``__exit__`` turned into an exception
-  which an outer manager swallowed still happens.
+  child UnboundLocalError.
 
-Functions with ``yield`` or ``await``, functions that call ``locals()``, ``eval`` or ``exec``, and functions that leave
-a ``finally`` by return, break or continue keep their control flow as it is.
+Functions with ``yield`` or ``await``, and those that call ``locals()``, ``eval`` or ``exec``, keep their control flow.
 """
 
 from d2s.transpiler.convert import (

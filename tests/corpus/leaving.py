@@ -277,3 +277,111 @@ def state_of_an_object_in_turns_whose_finally_leaves(x, n, c):
                 continue
         x = x * 0.5
     return x, counter.tries, counter.done
+
+
+class Door:
+    """A manager that raises when it is left in an orderly way, swallows what is raised inside, or neither."""
+
+    def __init__(self, raises=False, swallows=False):
+        self.raises, self.swallows = raises, swallows
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        LOG.append(None if kind is None else kind.__name__)
+        if self.raises and kind is None:
+            raise ValueError("the door")
+        return self.swallows
+
+
+@program
+def a_swallowed_exit_of_a_manager_overrides_a_return(x, c):
+    with Door(swallows=True):
+        with Door(raises=True):
+            if c > 0:
+                return x * 2
+        LOG.append("not here")
+    return x * 3
+
+
+@program
+def one_with_of_several_managers_overrides_a_return(x, c):
+    with Door(swallows=True), Door(), Door(raises=True):
+        if c > 0:
+            return x * 2
+        x = x + 1
+    return x * 3
+
+
+@program
+def a_swallowed_error_of_finally_overrides_a_return(x, c, n):
+    with contextlib.suppress(KeyError):
+        try:
+            if c > 0:
+                return x * 2
+            x = x + 1
+        finally:
+            if n > 1:
+                raise KeyError("ending")
+        x = x + 10
+    return x * 3
+
+
+@program
+def swallowed_errors_override_breaks_and_continues(x, c, n):
+    for i in range(n):
+        with Door(swallows=True):
+            with Door(raises=True):
+                if x.sum() > c:
+                    break
+                if i == 1:
+                    continue
+            LOG.append("through")
+        x = x + i
+    else:
+        LOG.append("to the end")
+    return x
+
+
+@program
+def swallowed_errors_override_a_return_in_a_loop_in_them(x, c, n):
+    with Door(swallows=True):
+        for i in range(3):
+            with Door(raises=i == 1):
+                x = x * 1.5
+                if x.sum() > c and i < n:
+                    return x
+            LOG.append(i)
+        LOG.append("behind the loop")
+    return x * 3
+
+
+@program
+def a_swallowed_error_overrides_an_exit_of_finally(x, c, n):
+    for i in range(n):
+        try:
+            x = x + 1
+        finally:
+            with Door(swallows=True):
+                with Door(raises=i != 1):
+                    if c > 0:
+                        break
+            LOG.append(i)
+    return x
+
+
+@program
+def what_is_on_its_way_out_of_three_is_overridden_by_the_second(x, c):
+    with Door(swallows=True):
+        with Door(swallows=True):
+            try:
+                with Door():
+                    if c > 0:
+                        return x * 2
+            finally:
+                if x.sum() > 0:
+                    raise ValueError
+            LOG.append("inside")
+        LOG.append("between")
+    return x * 3

@@ -118,8 +118,10 @@ class Writer:
                 *self.orelse(depth, in_loop), *finish]
 
     def with_(self, depth: int, in_loop: bool) -> list[str]:
-        # What the documentation of the transpiler excludes: managers that swallow, together with others that raise.
-        return [f"with manager({self.random.randrange(2)}) as {self.name()}:", *self.block(depth, in_loop)]
+        # They do nothing, raise when they are left, or swallow what is raised inside.
+        count = self.random.choice((1, 1, 2))
+        managers = [f"manager({self.random.randrange(3)}) as {self.name()}" for _ in range(count)]
+        return [f"with {', '.join(managers)}:", *self.block(depth, in_loop)]
 
     def match_(self, depth: int, in_loop: bool) -> list[str]:
         first = self.one_of(("0 | 1 as c", "int(d)", "[a, *_]", f"b if {self.test()}"))

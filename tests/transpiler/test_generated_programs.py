@@ -112,11 +112,9 @@ def statement(draw, depth, in_loop):
 @st.composite
 def programs(draw):
     body = draw(block(3, False))
-    text = "\n".join(
+    return "\n".join(
         ["def program(a, b, items):", "    late, cells = [], [0, 1, 2]", "    c = 1", *body, "    return a, b, c, late"]
     )
-    # Not covered: an exit flag that was set before `__exit__` raised, inside a manager that swallows the exception.
-    return text.replace("manager(2)", "manager(0)") if "manager(1)" in text else text
 
 
 class Manager:

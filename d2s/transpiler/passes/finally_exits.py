@@ -6,7 +6,7 @@ import gast
 
 from d2s.transpiler.closures import rewrite_bodies
 from d2s.transpiler.context import Context
-from d2s.transpiler.exit_flags import ExitFlags
+from d2s.transpiler.exit_flags import LOOP_EXITS, RETURNS, ExitFlags
 from d2s.transpiler.nodes import (
     FUNCTIONS,
     TRIES,
@@ -74,7 +74,7 @@ class _FinallyExits:
         # Those inside one another need variables of their own, those after one another may share them.
         self.leaving, self.returning, self.pending, self.left = (
             ctx.names.stable(name + suffix) for name in ("leaving", "returning", "pending", "left"))
-        self.flags = ExitFlags(self.leaving, "", self.noted, only_returns=False)
+        self.flags = ExitFlags(ctx.names, self.leaving, "", self.noted, LOOP_EXITS | RETURNS)
 
     def lowered(self) -> list[Node]:
         statement = self.statement

@@ -6,6 +6,7 @@ import gast
 
 from d2s.transpiler.closures import rewrite_bodies
 from d2s.transpiler.context import Context
+from d2s.transpiler.exit_flags import LOOP_EXITS, goes_on, handed_on
 from d2s.transpiler.nodes import (
     FUNCTIONS,
     LOOPS,
@@ -85,10 +86,12 @@ class _LoopExits:
     def __init__(self, loop: Node, ctx: Context, depth: int) -> None:
         suffix = "" if depth == 0 else f"_{depth}"
         # Loops inside one another need different flags, loops after one another may share them.
-        self.loop = loop
+        self.loop, self.ctx = loop, ctx
         self.broke = ctx.names.stable("broke" + suffix)
         self.continued = ctx.names.stable("continued" + suffix)
         self.flags = {gast.Break: self.broke, gast.Continue: self.continued}
+        self.inside: list[str] = []
+        """Flags inside of ``with`` statements, inner ones first."""
 
     def lowered(self) -> list[Node]:
         loop, exits = self.loop, own_exits(self.loop.body)
@@ -116,26 +119,31 @@ class _LoopExits:
 
     def settle_continued(self) -> None:
         """Reset the flag in each turn; where nothing reads it (all that follows moved into an else) drop it."""
-        is_read = any(
-            isinstance(node, gast.Name) and node.id == self.continued and isinstance(node.ctx, gast.Load)
+        if self.is_read(self.continued):
+            self.loop.body.insert(0, located(assign(self.continued, constant(False)), self.loop))
+            return
+        for flag in (self.continued, *reversed(self.inside)):
+            if not self.is_read(flag):
+                self.loop.body = self.without_assignments(self.loop.body, flag)
+
+    def is_read(self, flag: str) -> bool:
+        """Does the body of the loop read this flag?"""
+        return any(
+            isinstance(node, gast.Name) and node.id == flag and isinstance(node.ctx, gast.Load)
             for statement in self.loop.body
             for node in walk(statement)
         )
-        if is_read:
-            self.loop.body.insert(0, located(assign(self.continued, constant(False)), self.loop))
-        else:
-            self.loop.body = self.without_assignments(self.loop.body)
 
-    def without_assignments(self, statements: list[Node]) -> list[Node]:
-        kept = [statement for statement in statements if not self.sets_continued(statement)]
+    def without_assignments(self, statements: list[Node], flag: str) -> list[Node]:
+        """The statements without those that set the flag."""
+        kept = [
+            statement for statement in statements
+            if not (isinstance(statement, gast.Assign) and getattr(statement.targets[0], "id", None) == flag)]
         for statement in kept:
-            map_blocks(statement, self.without_assignments)
+            map_blocks(statement, lambda block: self.without_assignments(block, flag))
         if statements and not kept:
             kept = [gast.copy_location(gast.Pass(), statements[0])]
         return kept
-
-    def sets_continued(self, statement: Node) -> bool:
-        return isinstance(statement, gast.Assign) and getattr(statement.targets[0], "id", None) == self.continued
 
     def guarded(self, statements: list[Node]) -> list[Node]:
         """Replace exits by flags, and run what follows one only if no flag is set."""
@@ -155,7 +163,12 @@ class _LoopExits:
                     statement.orelse, rest = [*statement.orelse, *rest], []
                 elif always_leaves(statement.orelse):
                     statement.body, rest = [*statement.body, *rest], []
+            is_overridden = goes_on(statement, LOOP_EXITS)
             self.guard_blocks(statement)
+            if is_overridden:
+                resets = handed_on(statement, self.ctx.names, dict.fromkeys(flags, False))
+                self.inside += [reset.targets[0].id for reset in resets]
+                done += resets
             done.append(statement)
             if rest:
                 test = gast.UnaryOp(op=gast.Not(), operand=any_of(flags))

@@ -6,7 +6,7 @@ import gast
 
 from d2s.transpiler.closures import rewrite_bodies
 from d2s.transpiler.context import Context
-from d2s.transpiler.exit_flags import ExitFlags
+from d2s.transpiler.exit_flags import RETURNS, ExitFlags
 from d2s.transpiler.nodes import (
     LOOPS,
     Node,
@@ -129,7 +129,7 @@ class _Returns:
 
     def flagged(self, statement: Node) -> list[Node]:
         """The statement with flags instead of returns."""
-        flags = ExitFlags(self.returned, False, self.noted, only_returns=True)
+        flags = ExitFlags(self.ctx.names, self.returned, False, self.noted, RETURNS)
         return [flags.reset(statement), *flags.block([statement])]
 
     def noted(self, statement: Node) -> list[Node]:
