@@ -147,7 +147,7 @@ class Lowering:
             else:
                 # Nothing is made for them, so that a replay has nothing to pass over when this is known.
                 rest, attrs = (StaticInterpreter.lower(tracer, part) for part in (how.rest, how.attrs))
-                self._join(pair, share, how.op, *pair, rest, attrs, how.index)
+                self._join(pair, share, how.op, *pair, rest, attrs, how.output)
         for other in views.unknown_relatives(tracer, variable, self.is_last):
             pair = tensor, tracer.materialise(other)
             self._join(pair, _share_if_bound, *pair)

@@ -7,6 +7,7 @@ gradients through it are right; hooks stay with the values before the write.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,9 +40,12 @@ if TYPE_CHECKING:
 
 
 class _Held(NamedTuple):
-    """A Variable and its value at a place of the trace: in a replay it may be another one, or gone."""
+    """A Variable and its value at a place of the trace: in a replay it may be another one, or gone.
 
-    variable: Variable
+    It is not kept alive: what writes reach must not depend on what the trace has noted.
+    """
+
+    variable: weakref.ref[Variable]
     value: Value
 
     def named(self, tracer: Tracer) -> Value:
@@ -53,14 +57,24 @@ class _Held(NamedTuple):
         return StaticInterpreter.bound(tracer, self._current(tracer))
 
     def _current(self, tracer: Tracer) -> Variable:
-        return self.variable if self.variable.value is self.value else Variable(tracer, self.value)
+        variable = self.variable()
+        return variable if variable is not None and variable.value is self.value else Variable(tracer, self.value)
 
 
 def _held(variable: Variable) -> _Held:
-    return _Held(variable, variable.value)
+    return _Held(weakref.ref(variable), variable.value)
 
 
-_Step = tuple[_Held, _Held, View | None]
+class _How(NamedTuple):
+    """How a view is made of its parent, as `View` says."""
+
+    op: Op
+    rest: tuple[Any, ...]
+    attrs: dict[str, Any]
+    output: int | None
+
+
+_Step = tuple[_Held, _Held, _How | None]
 
 
 class _Member(NamedTuple):
@@ -68,7 +82,7 @@ class _Member(NamedTuple):
 
     value: Value
     parent: Value | None
-    how: tuple[Op, tuple[Any, ...], dict[str, Any], int | None] | None
+    how: _How | None
 
 
 def _member(variable: Variable) -> _Member:
@@ -76,7 +90,11 @@ def _member(variable: Variable) -> _Member:
     view = None if shared is None else shared.view
     if view is None:
         return _Member(variable.value, None, None)
-    return _Member(variable.value, view.parent.value, (view.op, view.rest, view.attrs, view.index))
+    return _Member(variable.value, view.parent.value, _how(view))
+
+
+def _how(view: View) -> _How:
+    return _How(view.op, view.rest, view.attrs, view.index)
 
 
 def in_use(tracer: Tracer, variable: Variable) -> list[Variable]:
@@ -102,7 +120,7 @@ def in_use(tracer: Tracer, variable: Variable) -> list[Variable]:
     return members
 
 
-def leave(tracer: Tracer, variable: Variable, is_last: bool) -> Iterator[tuple[Value, Value, View | None]]:
+def leave(tracer: Tracer, variable: Variable, is_last: bool) -> Iterator[tuple[Value, Value, _How | None]]:
     """What `variable`, which becomes a Tensor, has to share values with.
 
     Parameters
@@ -202,8 +220,9 @@ def _sources(tracer: Tracer, variable: Variable) -> list[Variable]:
 def _step(variable: Variable, parent: Variable) -> _Step | None:
     shared = sharing_of(variable)
     view = None if shared is None else shared.view
-    is_of_parent = view is not None and view.parent is parent
-    return (_held(variable), _held(parent), view) if is_of_parent else None
+    if view is None or view.parent is not parent:
+        return None
+    return _held(variable), _held(parent), _how(view)
 
 
 def assign(tracer: Tracer, variable: Variable, new: Variable) -> None:

@@ -89,6 +89,18 @@ FOUND = {
     x.add_(x * 0.3)
     u = x * 1
 """,
+    "what has noted a tensor does not keep it": """
+    u = x * 1.5
+    x = x * 1
+    for t in range(n):
+        x[0] = x[1] * 0.5
+        if x.sum() > 0:
+            s.kept = x
+        s.box["k"] = x
+        if x.sum() > 0:
+            break
+        s.box["k"] = u
+""",
     "a leaf made inside, too": """
     u = d2s.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)
     for t in range(n):
