@@ -65,9 +65,7 @@ class _Following:
 
     def run(self) -> None:
         for changed in self.queue:
-            hidden = hidden_view(self.tracer, changed.member)
-            if hidden is not None and not is_view(changed.member):
-                self.reach(changed, taken_anew(hidden, changed.member), self.is_hidden(hidden, changed.member))
+            self.reach_hidden(changed)
             for other in self.candidates(changed):
                 self.reach(changed, other, self.tracer.are_one(self.was[id(changed.member)], self.was_of(other)))
             self.show_in_hidden_views(changed)
@@ -132,9 +130,17 @@ class _Following:
             # The member is a view, derived anew from what its root is now, and its views with it.
             tracer.rebind_chosen(member, same, other)
             self.derive(list(family_of(tracer, member))[1:], same, self.data_only)
-        # What may be `other` may be the member too, and is asked that.
         seen = changed.seen | {id(other)}
+        if root is other:
+            self.reach_hidden(_Changed(other, same, seen))
+        # What else may be `other` may be the member too, and is asked that.
         self.queue += [_Changed(one, same, seen | {id(one)}) for one in group if one is not other]
+
+    def reach_hidden(self, changed: _Changed) -> None:
+        """Let the write reach what a chosen tensor is a view of, in the runs in which it is one that is not here."""
+        hidden = hidden_view(self.tracer, changed.member)
+        if hidden is not None and not is_view(changed.member):
+            self.reach(changed, taken_anew(hidden, changed.member), self.is_hidden(hidden, changed.member))
 
     def group_of(self, root: Variable) -> list[Variable]:
         """All that is known to share the values of a tensor."""

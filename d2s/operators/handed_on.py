@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from d2s.operators import carried
-from d2s.operators.choices import may_be_one
+from d2s.operators.choices import hidden_sources, may_be_one
 from d2s.operators.heap import Heap
 from d2s.operators.sharing import sharing_of
 from d2s.static.variable import Variable
@@ -24,7 +24,7 @@ class HandedOn:
     Attributes
     ----------
     made_anew : dict of Place to Variable
-        Tensors that turns leave, and that are no views.
+        Tensors that turns leave, and that are no views, nor chosen among such.
     """
 
     def __init__(self, tracer: Tracer) -> None:
@@ -72,11 +72,11 @@ class HandedOn:
             else:
                 # In the next turn they are one tensor.
                 self._note_one_tensor(place, self._made.setdefault(id(variable), place))
-                if sharing_of(variable) is None:
+                if sharing_of(variable) is None and not hidden_sources(variable):
                     news |= place not in self.made_anew
                     self.made_anew[place] = variable
                 else:
-                    # Or to what it is a view of, or to its views.
+                    # Or to what it is, or may be, a view of, or to its views.
                     known[("sharing", place)] = variable
         return news or len(known) > count
 

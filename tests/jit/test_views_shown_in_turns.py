@@ -86,6 +86,18 @@ def views_of_several_sizes(x, y, c, n, out, log):
     return p, z
 
 
+def views_of_turns_in_turns(x, y, c, n, out, log):
+    """The view that the inner loop has handed on is gone when the outer one begins its next turn."""
+    u = x * y
+    q = u[0:2]
+    for _ in range(n):
+        for _ in range(n):
+            q.add_(y[0:2])
+            q = u[2:]
+            u.register_hook(lambda g: log("u", g) or g * g)
+    return u, q * 2
+
+
 def shown(tensors: Any) -> list[Any]:
     return [tensor.tolist() for tensor in tensors]
 
@@ -131,7 +143,7 @@ def assert_same(expected: list[Any], found: list[Any]) -> None:
 
 PROGRAMS = [
     shown_by_a_turn, shown_by_a_branch, chosen_view_and_detached, detached_behind_what_is_shown,
-    read_by_a_gradient_behind_turns, views_of_several_sizes,
+    read_by_a_gradient_behind_turns, views_of_several_sizes, views_of_turns_in_turns,
 ]
 
 
