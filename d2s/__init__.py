@@ -27,6 +27,7 @@ from d2s.core.spec import default_dtype as get_default_dtype
 from d2s.core.spec import set_default_dtype
 from d2s.device import (
     CPUPlace,
+    CUDAPinnedPlace,
     CUDAPlace,
     get_device,
     is_compiled_with_cuda,
@@ -108,6 +109,7 @@ __all__ = [
     "AnomalyError",
     "ArgumentError",
     "CPUPlace",
+    "CUDAPinnedPlace",
     "CUDAPlace",
     "D2SError",
     "DTypeError",

@@ -9,6 +9,7 @@ from d2s.errors import ArgumentError
 
 __all__ = [
     "CPUPlace",
+    "CUDAPinnedPlace",
     "CUDAPlace",
     "check_device",
     "get_device",
@@ -39,6 +40,19 @@ class CUDAPlace:
 
     def __init__(self, device_id: int = 0) -> None:
         raise ArgumentError(f"d2s computes on the CPU only: there is no CUDAPlace({device_id})")
+
+
+class CUDAPinnedPlace:
+    """Memory that a GPU reads: there is none.
+
+    Raises
+    ------
+    ValueError
+        Always; as `CUDAPlace`.
+    """
+
+    def __init__(self) -> None:
+        raise ArgumentError("d2s computes on the CPU only: there is no CUDAPinnedPlace()")
 
 
 def check_device(device: object) -> CPUPlace:

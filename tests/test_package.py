@@ -45,6 +45,9 @@ def test_the_cpu_is_the_only_device() -> None:
     assert not isinstance(d2s.ones([1]).place, d2s.CUDAPlace)
     with pytest.raises(ValueError, match=r"CPU only.*CUDAPlace\(1\)"):
         d2s.CUDAPlace(1)
+    assert not isinstance(d2s.ones([1]).place, d2s.CUDAPinnedPlace)
+    with pytest.raises(ValueError, match=r"CPU only.*CUDAPinnedPlace\(\)"):
+        d2s.CUDAPinnedPlace()
     with pytest.raises(ValueError, match=r"CPU only.*'gpu:0'"):
         d2s.set_device("gpu:0")
 

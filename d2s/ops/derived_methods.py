@@ -209,6 +209,8 @@ class DerivedMethods:
     # --- functions as methods ---
 
     sub, mul, div = other_names.sub, arithmetic.multiply, arithmetic.divide
+    ger = other_names.ger
+    view_as_real, view_as_complex = other_names.view_as_real, other_names.view_as_complex
     floor_mod, negative = arithmetic.mod, arithmetic.negative
     eq, ne, lt, le, gt, ge = equal, not_equal, less_than, less_equal, greater_than, greater_equal
     less, greater, bitwise_invert = less_than, greater_than, logical.bitwise_not

@@ -131,6 +131,12 @@ class GraphInterpreter(StaticInterpreter):
         outputs = (value for operator in self.program.operators for value in operator.outputs)
         return next((value for value in outputs if value.is_tensor and value.name == name), None)
 
+    def variables(self) -> list[Variable]:
+        """The variables of all tensors in the outermost block, in order."""
+        results = (value for operator in self.program.operators for value in operator.outputs)
+        values = dict.fromkeys(value for value in (*self.program.inputs, *results) if value.is_tensor)
+        return [self._named.get(value.name, Variable(self, value)) for value in values]
+
     def all_parameters(self) -> list[Variable]:
         """Variables of the tensors from outside that require a gradient."""
         return [self._named[value.name] for _, value in self.captured.values() if not value.stop_gradient]

@@ -193,6 +193,10 @@ class Program:
 
     current_block = global_block
 
+    def list_vars(self) -> Iterator[Any]:
+        """The variables of a Program that is built by hand: data, parameters, and what operators have given."""
+        yield from self.global_block().variables()
+
     def __str__(self) -> str:
         from d2s.static.printer import text_of
 

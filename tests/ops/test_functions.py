@@ -439,3 +439,13 @@ def test_gradients_of_logaddexp_where_both_are_equal() -> None:
 def test_logcumsumexp_can_be_differentiated_twice() -> None:
     values = np.random.default_rng(1).normal(size=(5, 2))
     check_grads(lambda x: d2s.logcumsumexp(x, 0), d2s.to_tensor(values), order=2)
+
+
+def test_names_that_programs_of_other_libraries_use() -> None:
+    x, y = d2s.to_tensor([1.0, 2.0]), d2s.to_tensor([3.0, 4.0])
+    assert np.array_equal(d2s.ger(x, y), d2s.outer(x, y))
+    assert np.array_equal(x.ger(y), d2s.outer(x, y))
+    assert np.array_equal(d2s.true_divide(x, y), x / y)
+    pair = d2s.view_as_complex(d2s.stack([x, y], -1))
+    assert pair.tolist() == [1 + 3j, 2 + 4j]
+    assert np.array_equal(d2s.view_as_real(pair), d2s.stack([x, y], -1))

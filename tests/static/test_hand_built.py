@@ -497,3 +497,17 @@ def test_name_scope_changes_nothing(programs):
         y = x * 2
     assert x.name == "x"
     assert run(programs[0], [y], x=[1.0])[0].tolist() == [2.0]
+
+
+def test_the_variables_of_a_program():
+    program, layer = static.Program(), d2s.nn.Linear(2, 1)
+    with static.program_guard(program):
+        x = static.data("x", [None, 2])
+        loss = layer(x).mean()
+    found = list(program.list_vars())
+    assert found[0] is x
+    assert {"x", loss.name, *(p.name for p in program.global_block().all_parameters())} <= {v.name for v in found}
+    assert len({v.name for v in found}) == len(found)
+    given = np.ones((3, 2), "float32")
+    fetched = static.Executor().run(program, {"x": given}, [found[-1]])
+    assert float(fetched[0]) == layer(d2s.to_tensor(given)).mean().item()
