@@ -181,7 +181,11 @@ class CallNode(InteriorNode):
             # A leaf stays one.
             become_data(tensor, array)
         elif stop_gradient or (isinstance(new, HookList) and new.stop_gradient):  # type: ignore[attr-defined]
-            become(tensor, array, None, 0, True, data_only)
+            # What only stops gradients because somebody has said so goes on with its history.
+            node = tensor._node if data_only and tensor._stop_gradient else None
+            if node is not None:
+                node.note_write(tensor, tensor._index)
+            become(tensor, array, node, tensor._index if node is not None else 0, True, data_only)
         else:
             if place is not None:
                 index = self._new_output(place, array, new)

@@ -23,6 +23,7 @@ from d2s.operators.restarts import (
     IteratorsOfTheRun,
     ListsOfTheRun,
     OfAnyKind,
+    StoppedTensors,
     TooManyPaths,
     TooManyWays,
     WalksInRegions,
@@ -92,11 +93,13 @@ def record(
     followed: set[Location | None] = set()
     of_any_kind: dict[Location | None, frozenset[str]] = {}
     makes_arrays = walks_in_regions = are_numbers = opens_lists = opens_iterators = merges_all = False
+    stops_tensors = False
     refused: Exception | None = None
     while True:
         tracer = Tracer(Program(name), numbers, OpenSizes(sizes, steering))
         tracer.late_arrays.are_all_late, tracer.lists_are_open = makes_arrays, opens_lists
         tracer.iterators_are_open, tracer.walks_in_regions = opens_iterators, walks_in_regions
+        tracer.stops_tensors = stops_tensors
         tracer.foreign_results = ForeignResults(are_numbers)
         tracer.merging, tracer.of_any_kind = merging, of_any_kind
         tracer.followed.update(followed)
@@ -129,6 +132,9 @@ def record(
         except OfAnyKind as found:
             known = of_any_kind.get(found.place, frozenset())
             of_any_kind = {**of_any_kind, found.place: known | {found.name}}
+            continue
+        except StoppedTensors:
+            stops_tensors = True
             continue
         except WalksInRegions:
             walks_in_regions = True

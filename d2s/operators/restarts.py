@@ -44,6 +44,12 @@ class ListsOfTheRun(BaseException):
     """One that was put into a container of the run is changed: the trace begins anew, with all such of the run."""
 
 
+class StoppedTensors(BaseException):
+    """Others get a tensor whose history its `stop_gradient` hides: the trace begins anew, and makes each such a Tensor
+    before it is set.
+    """
+
+
 class IteratorsOfTheRun(BaseException):
     """An iterator is advanced where only the run knows how often: the trace begins anew, and counts what they give."""
 
@@ -81,5 +87,5 @@ class FollowBoth(BaseException):
 
 __all__ = [
     "FOLLOWS", "MERGES", "RECORDS", "ArraysOfTheRun", "FollowBoth", "IteratorsOfTheRun", "ListsOfTheRun", "OfAnyKind",
-    "TooManyPaths", "TooManyWays", "WalksInRegions",
+    "StoppedTensors", "TooManyPaths", "TooManyWays", "WalksInRegions",
 ]

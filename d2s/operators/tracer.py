@@ -25,7 +25,7 @@ from d2s.operators.guards import REGISTRIES, Guard
 from d2s.operators.late_arrays import LateArrays
 from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.open_items import OPENED, is_open
-from d2s.operators.restarts import ListsOfTheRun
+from d2s.operators.restarts import ListsOfTheRun, StoppedTensors
 from d2s.operators.run_time import set_value, show_retained
 from d2s.operators.shown_objects import ShownObjects
 from d2s.operators.sizes import OpenSizes
@@ -85,6 +85,9 @@ class Tracer(TensorsOfObjects):
         self.frozen_containers: dict[int, Any] = {}
         # True if those that are put into containers of the run become some of the run, too.
         self.lists_are_open = False
+        # True if a tensor becomes a Tensor before its `stop_gradient` is set; and, if not, those of which it was.
+        self.stops_tensors = False
+        self.stopped: set[Value] = set()
         # True if iterators are a number, and what they run over.
         self.iterators_are_open = False
         # The blocks in which traced code has made objects that the run makes anew when it needs them, by identity.
@@ -342,8 +345,11 @@ class Tracer(TensorsOfObjects):
                 "Use its detach() where no gradient is wanted.", kind="U34")
         defined = self.definitions.get(old)
         is_leaf = defined is not None and defined[0].kind == "leaf"
-        if not (flag and is_leaf) and not self.may_have_left(old):
+        stops = flag and not is_leaf and old not in self.tensors
+        if not (flag and is_leaf) and not self.may_have_left(old) and not (stops and self.stops_tensors):
             super().set_stop_gradient(variable, flag)
+            if stops:
+                self.stopped.add(variable.value)
             return
         if not flag and not (defined is not None and defined[0].kind == "stop_gradient"):
             raise UnsupportedSyntaxError(
@@ -377,7 +383,16 @@ class Tracer(TensorsOfObjects):
         """The Variable for a tensor of either mode."""
         return tensor if isinstance(tensor, Variable) else self.lift(tensor)
 
+    def note_chosen(self, chosen: Value, sources: Iterable[Value]) -> None:
+        sources = tuple(sources)
+        if not self.stopped.isdisjoint(sources):
+            self.stopped.add(chosen)
+        super().note_chosen(chosen, sources)
+
     def materialise(self, value: Value) -> Value:
+        if value in self.stopped:
+            # It is no leaf, and goes on with its history if somebody sets `stop_gradient` back.
+            raise StoppedTensors
         defined, version = self.definitions.get(value), self.program.versions.get(value)
         if (
             version is None and value.stop_gradient and value not in self.tensors and defined is not None
