@@ -19,6 +19,7 @@ from types import (
 from typing import Any, TypeGuard
 
 from d2s.core.interpreter import TensorBase
+from d2s.operators.containers import plain_writer
 from d2s.operators.guards import ABSENT, Guard, is_layer, lookup
 from d2s.operators.heap import fields_of
 from d2s.operators.late_call import late_call
@@ -446,8 +447,7 @@ def delete_plainly(tracer: Tracer, target: Any, name: str) -> None:
     if isinstance(target, ObjectVariable | ModuleType | type) or tracer.is_outer(target):
         if not isinstance(target, ObjectVariable) and not has_attr(tracer, target, name):
             raise AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}")
-        is_plain = not isinstance(lookup(type(target), "__delattr__"), FunctionType) or is_layer(target)
-        tracer.effect(delattr if is_plain else object.__delattr__, target, name)
+        tracer.effect(plain_writer(target, "__delattr__", delattr), target, name)
         tracer.changed(target)
     else:
         (object.__delattr__ if tracer.is_made(target) else delattr)(target, name)

@@ -78,6 +78,11 @@ def call_bound(
         args = tuple(run_over(tracer, arg) for arg in args)
     if name == "update" and isinstance(owner, dict):
         args = tuple(items.of_the_user(tracer, arg) for arg in args)
+        if type(owner) is dict and tracer.is_outer(owner) and not args:
+            # Each is stored under a name that is known.
+            for place, given in kwargs.items():
+                items.store_item(tracer, owner, place, given)
+            return None
     args = keys.asked_for(tracer, owner, name, args)
     outer = tracer.is_outer(owner)
     if name in _TAKE_WHOLE or name in _COMPARE_WHOLE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
+from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
     FunctionType,
@@ -140,6 +141,9 @@ def _call_function(tracer: Tracer, func: FunctionType, args: tuple[Any, ...], kw
         tracer.tensors_may_change()
         return result
     if policy.is_own(func.__code__):
+        if args and is_layer(args[0]) and any(vars(base).get(func.__name__) is func for base in type(args[0]).__mro__):
+            # A method of a Layer that is called by its class.
+            return _call_own_method(tracer, MethodType(func, args[0]), args[1:], kwargs)
         if tracer.foreign_results.are_given(args, kwargs) and foreign_results.may_be_called(func):
             return foreign_results.call_own(tracer, func, args, kwargs)
         args = tuple(given_objects.as_operand(tracer, changed_lists.as_read(tracer, arg)) for arg in args)
@@ -262,10 +266,19 @@ def _call_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kwargs
     return call(function, owner, *args, **kwargs)
 
 
+_WRITERS: dict[str, Callable[..., None]] = {
+    "__setattr__": access.store_plainly,
+    "__delattr__": access.delete_plainly,
+}
+
+
 def _call_own_method(tracer: Tracer, func: MethodType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A method of a class of d2s: Layers are looked into, other objects act when the Program runs."""
     owner: Any = func.__self__
     if is_layer(owner):
+        if func.__name__ in _WRITERS:
+            # A method of the user's class of that name has called it.
+            return _WRITERS[func.__name__](tracer, owner, *args, **kwargs)
         if tracer.is_outer(owner):
             if layer_changes.registers(tracer, func):
                 return layer_changes.register(tracer, func, args, kwargs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import FunctionType, MethodType, UnionType
 from typing import Any, get_args
 
@@ -152,15 +152,22 @@ def check_base(cls: Any) -> None:
     makers = cls if issubclass(cls, type) else type(cls)
     for held, names in ((cls, ("__init_subclass__",)), (makers, ("__prepare__", "__new__", "__init__"))):
         for name in names:
-            found = lookup(held, name)
-            function = getattr(found, "__func__", found)
-            if not isinstance(function, FunctionType) or is_converted(function):
-                # Code of this trace itself is seen.
-                continue
-            if policy.is_convertible(function):
-                raise UnsupportedSyntaxError(
-                    f"a class made inside: {function.__qualname__} acts when it is made", user_location(),
-                    "Make the class outside of the static function.", kind="U28")
+            _check_maker(lookup(held, name))
+
+
+def check_members(members: Mapping[str, Any]) -> None:
+    """Refuse a member of a class whose `__set_name__` runs code of the user when the class is made."""
+    for member in members.values():
+        _check_maker(lookup(type(member), "__set_name__"))
+
+
+def _check_maker(found: Any) -> None:
+    function = getattr(found, "__func__", found)
+    # Code of this trace itself is seen.
+    if isinstance(function, FunctionType) and not is_converted(function) and policy.is_convertible(function):
+        raise UnsupportedSyntaxError(
+            f"a class made inside: {function.__qualname__} acts when it is made", user_location(),
+            "Make the class outside of the static function.", kind="U28")
 
 
 # --- functools.singledispatch ---------------------------------------------------------------------------------------

@@ -15,11 +15,11 @@ from typing import Any, NoReturn
 from d2s.core.interpreter import TensorBase
 from d2s.errors import UnsupportedSyntaxError, user_location
 from d2s.operators import made_once
-from d2s.operators.guards import Guard, is_layer, lookup
+from d2s.operators.guards import Guard, is_layer
 from d2s.operators.heap import CONTAINERS
 from d2s.operators.open_items import Elements, is_open, refuse
 from d2s.operators.outside import OutsideReader
-from d2s.operators.policy import is_of_user
+from d2s.operators.policy import is_of_user, is_own
 from d2s.operators.raw_containers import holds_the_same, length_of, like, parts_of, raw_kind, with_items, with_parts
 from d2s.operators.run_time import Expected, check_unchanged
 from d2s.operators.sizes import OpenSizes
@@ -28,6 +28,21 @@ from d2s.operators.stored import Held, Stored, content_at
 from d2s.static.program import Program, Value
 from d2s.static.variable import ObjectVariable, Variable
 from d2s.words import counted
+
+
+def plain_writer(target: Any, name: str, otherwise: Any) -> Any:
+    """What sets or deletes an attribute in the run: `otherwise`, or what a method `name` of the user's class calls.
+
+    That method is traced itself, so the run must not call it again.
+    """
+    methods = [base.__dict__[name] for base in type(target).__mro__ if name in base.__dict__]
+    if not isinstance(methods[0], FunctionType):
+        return otherwise
+    own = next((found for found in methods if isinstance(found, FunctionType) and is_own(found.__code__)), None)
+    if is_layer(target) and own is not None:
+        return otherwise if own is methods[0] else own
+    return methods[-1]
+
 
 
 class ContainerReader(OutsideReader):
@@ -259,8 +274,7 @@ class ContainerReader(OutsideReader):
         """``target.name = value`` on an older object."""
         self._refuse_change_of_viewed(target)
         # Where the user's class has its own way to set attributes, that is traced already.
-        is_plain = not isinstance(lookup(type(target), "__setattr__"), FunctionType) or is_layer(target)
-        setter: Any = setattr if is_plain else object.__setattr__
+        setter: Any = plain_writer(target, "__setattr__", setattr)
         if isinstance(target, type) and id(target) in self.of_this_call:
             # It does not leave by that.
             made_once.serve_one_call(self)  # type: ignore[arg-type]

@@ -233,6 +233,10 @@ class TraceOperators(PythonOperators):
         tracer = current_tracer()
         return PythonOperators.made_class() if tracer is None else partial(made_once.note, tracer)
 
+    def class_body(self) -> None:  # type: ignore[override]
+        if current_tracer() is not None:
+            classes.check_members(sys._getframe(1).f_locals)
+
     def base(self, cls: Any) -> Any:  # type: ignore[override]
         if current_tracer() is not None:
             classes.check_base(cls)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import operator
+import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator
 from types import FunctionType, MethodType
@@ -377,6 +378,12 @@ def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
             f"a {type(iterable).__name__} from outside would be used up while the function is traced", user_location(),
             "Pass a list of its items, or keep the function eager with @d2s.jit.not_to_static.",
             kind="U15",
+        )
+    if tracer.is_outer(iterable) and isinstance(iterable, weakref.WeakSet | weakref.WeakKeyDictionary):
+        raise UnsupportedSyntaxError(
+            f"a {type(iterable).__name__} from outside is run over: the Program would keep alive what it holds",
+            user_location(), "Take a list of its members outside, or keep the function eager with "
+            "@d2s.jit.not_to_static.", kind="U15",
         )
 
 

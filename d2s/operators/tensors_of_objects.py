@@ -69,7 +69,8 @@ class TensorsOfObjects(ContainerReader):
         kind = number.value.kind
         spec = self.object_specs.get(number.value)
         if spec is not None:
-            return self.taken(number, spec, True)
+            # A gradient is a tensor like others: with `stop_gradient` as the run has set it, or not.
+            return self.taken(number, spec, not state.grad_enabled, may_stop=True)
         if number.value in self.elements and isinstance(beside, Variable) and is_floating(dtype):
             return self._like(number, beside, TensorSpec(beside.spec.shape, dtype))
         self.refuse_element(number.value)

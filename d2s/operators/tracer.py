@@ -438,7 +438,8 @@ class Tracer(TensorsOfObjects):
             specs = {self.object_specs.get(arg.value) for arg in args if isinstance(arg, ObjectVariable)} - {None}
             if len(specs) == 1 and all(_is_number(arg) or arg.value in self.object_specs for arg in args):
                 self.object_specs[result.value] = specs.pop()  # type: ignore[assignment]
-        if effect and state.grad_enabled is not self.grad_mode:
+        # What gives an object of no known kind may compute with Tensors.
+        if state.grad_enabled is not self.grad_mode and (effect or result.value.kind is None):
             self.definitions[result.value][0].attrs["grad_mode"] = state.grad_enabled
         return result
 

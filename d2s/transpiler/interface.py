@@ -238,6 +238,10 @@ class PythonOperators:
         return lambda made: made
 
     @staticmethod
+    def class_body() -> None:
+        """The end of the body of each class statement; called there."""
+
+    @staticmethod
     def base(cls: Any) -> Any:
         """A base or metaclass of a class statement."""
         return cls

@@ -11,6 +11,7 @@ from tests.footguns import (  # noqa: F401
     arguments,
     asked,
     behaviour,
+    by_other_ways,
     cached,
     classes,
     conditions,
@@ -19,6 +20,7 @@ from tests.footguns import (  # noqa: F401
     handed_out,
     handed_through,
     hooks,
+    kept_over_calls,
     layers,
     layers_changed,
     libraries,
@@ -41,6 +43,7 @@ from tests.footguns import (  # noqa: F401
     subclasses,
     surroundings,
     taken_apart,
+    training_habits,
     values,
 )
 from tests.footguns.stage import FOOTGUNS

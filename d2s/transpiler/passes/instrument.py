@@ -207,6 +207,7 @@ class _Instrument(Stores):
                 keyword.value = self.operator("base", keyword.value, keyword.value)
         with self.scopes.class_body(node):
             node.body = self.visit_block(node.body)
+        node.body.append(located(gast.Expr(self.operator("class_body", node)), node))
         return node
 
     def decorators(self, node: Node) -> list[Node]:
