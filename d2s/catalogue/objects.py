@@ -54,7 +54,7 @@ KINDS = (
 
             @paddle.jit.to_static
             def remember(x):
-                history.update(last=x)
+                history.update([("last", x)])
                 return {**history, "now": x}
 
             remember(paddle.ones([1]))

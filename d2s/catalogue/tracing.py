@@ -213,15 +213,18 @@ KINDS = (
             weight = paddle.to_tensor([1.0])
 
             class Field:
-                def __set_name__(self, owner, name):
+                def __mro_entries__(self, bases):
                     self.scale = float(weight)
+                    return ()
 
             @paddle.jit.to_static
             def f(x):
-                class Model:
-                    field = Field()
+                field = Field()
 
-                return x * Model.field.scale
+                class Model(field):
+                    pass
+
+                return x * field.scale
 
             f(paddle.ones([1]))
         """,
@@ -229,15 +232,18 @@ KINDS = (
             weight = paddle.to_tensor([1.0])
 
             class Field:
-                def __set_name__(self, owner, name):
+                def __mro_entries__(self, bases):
                     self.scale = weight
+                    return ()
 
             @paddle.jit.to_static
             def f(x):
-                class Model:
-                    field = Field()
+                field = Field()
 
-                return x * Model.field.scale
+                class Model(field):
+                    pass
+
+                return x * field.scale
 
             f(paddle.ones([1]))
         """,
