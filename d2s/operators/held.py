@@ -44,6 +44,12 @@ def hold(tracer: Tracer, after: dict[Any, Any], tensors_only: bool = True) -> bo
     return news
 
 
+def ask_later(tracer: Tracer, place: tuple[int, str, Any], entry: tuple[Any, Any]) -> None:
+    """Let the run be asked what is at a place, to which some turns store `entry` and others nothing."""
+    tracer.dirty[place] = entry[1]
+    tracer.pending.pop(place, None)
+
+
 def learn_writes(tracer: Tracer, after: TraceState) -> bool:
     """Before a loop whose body ends in state `after`: what it writes outside, and no variable holds, is read when the
     Program runs, in the body and behind it.

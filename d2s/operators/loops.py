@@ -19,7 +19,7 @@ from d2s.operators.carried import Form, OpenForm, TensorForm, ValueOf, elements_
 from d2s.operators.control_flow import Mark, and_, not_
 from d2s.operators.handed_on import HandedOn, Place, tensors_in
 from d2s.operators.heap import Heap, part_of, write
-from d2s.operators.held import hold, learn_writes
+from d2s.operators.held import ask_later, hold, learn_writes
 from d2s.operators.native import truth
 from d2s.operators.open_elements import open_up
 from d2s.operators.open_items import OPENED, Elements, elements_of, is_open
@@ -253,7 +253,7 @@ class _Loop:
             if missing is not None:
                 self.before.restore()
                 if not hold(tracer, {missing.place: missing.entry}, tensors_only=False):
-                    raise missing
+                    ask_later(tracer, missing.place, missing.entry)
                 self.before = self._heap()
                 return False
             if not tested.state.grad_mode is outcome.state.grad_mode is state.grad_enabled:

@@ -110,10 +110,11 @@ class _Merger:
         pending = {}
         for key in dict.fromkeys((*first.pending, *second.pending)):
             one, two = first.pending.get(key), second.pending.get(key)
-            if one is None:
-                raise OnOnePath(key, second.pending[key])
-            if two is None:
-                raise OnOnePath(key, first.pending[key])
+            if one is None or two is None:
+                if key in first.dirty and key in second.dirty:
+                    # Whoever reads it asks the place when the Program runs.
+                    continue
+                raise OnOnePath(key, (first if two is None else second).pending[key])
             if one is two:
                 pending[key] = one
                 continue
