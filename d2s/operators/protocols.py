@@ -157,7 +157,8 @@ class _Watched:
     def __exit__(self, *details: Any) -> Any:
         self.attempt.__exit__(None, None, None)
         answer = self.manager.__exit__(*details)
-        return answer and not ends_trace(self.tracer, details[1])
+        # Whoever takes the answer asks it for its truth.
+        return False if ends_trace(self.tracer, details[1]) else answer
 
 
 class _Traced:
