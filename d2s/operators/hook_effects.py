@@ -24,6 +24,7 @@ from d2s.operators.hook_code import Changes, parts_in
 from d2s.operators.open_elements import forget_elements, open_up
 from d2s.operators.open_items import OPENED
 from d2s.operators.outcomes import CannotMerge
+from d2s.operators.sharing import is_here
 from d2s.static.runtime import check_states, content_of_cell, states_of
 from d2s.static.variable import ObjectVariable, Variable
 
@@ -55,7 +56,10 @@ class Watch:
         found = [thing for thing in self.changes.things.values() if isinstance(thing, Variable)]
         if not found or not self.changes.writes:
             return ()
-        return tuple(node for node in Heap(found, self.changes.is_older).nodes.values() if isinstance(node, Variable))
+        # Another path, which waits to be merged with this one, may have joined others to them.
+        return tuple(
+            node for node in Heap(found, self.changes.is_older).nodes.values()
+            if isinstance(node, Variable) and is_here(self.tracer, node))
 
     def _is_read_again(self, variable: Variable) -> bool:
         """True if the values of `variable` are read anew when they are used behind the code."""

@@ -15,6 +15,11 @@ class State(d2s.nn.Layer):
         super().__init__()
         self.register_buffer("buffer", d2s.ones([3]) * 0.2)
         self.kept = d2s.ones([3])
+        self.store = [None]
+
+
+class Wrong(Exception):
+    pass
 
 
 @d2s.jit.not_to_static
@@ -99,7 +104,30 @@ def detached_is_written_by_turns(s, x, y, n):
     return u
 
 
+def add_to(held, g):
+    with d2s.no_grad():
+        held.add_(g)
+
+
+def walk_in_turns_behind_a_caught_exception(s, x, y, n):
+    z = x * 0.5
+    s.store[0] = (x * 2.0).detach()
+    z.register_hook(lambda g: add_to(s.buffer, g))
+    try:
+        if y[1] > 1.5:
+            raise Wrong
+    except Wrong:
+        pass
+    turns = n * 0
+    while turns < n:
+        turns = turns + 1
+        s.kept = s.store[0]
+        (z * y).sum().backward(retain_graph=True)
+    return s.kept * x
+
+
 PROGRAMS = [
+    walk_in_turns_behind_a_caught_exception,
     written_on_the_second_path, written_where_a_turn_goes_on, written_on_second_paths, untraced_calls_in_unrolled_turns,
     attribute_carried_behind_a_walk, stopped_then_written, detached_is_shown_by_turns, detached_is_written_by_turns]
 
