@@ -70,8 +70,6 @@ class ContainerReader(OutsideReader):
         # What the trace may have put into older lists, on whatever path; None where that is not known.
         self.put_in: dict[int, Elements | None] = {}
         self.elements: set[Value] = set()
-        # When, in epochs, each was stored.
-        self._stored_at: dict[Any, int] = {}
         self._viewed: dict[int, list[weakref.ref[Any]]] = {}
         self._run_over: dict[int, list[weakref.ref[Any]]] = {}
         # Objects whose `__dict__` was looked at, by their own identity and by that of the dict.
@@ -237,6 +235,7 @@ class ContainerReader(OutsideReader):
     def hold(self, place: Any, value: Any, thing: Any) -> None:
         """Let a variable of the trace hold `value`, which is at a place of an older object now."""
         self.pending[place] = (Held(value), thing)
+        self._stored_at.setdefault(place, self.epoch)
         if place[1] == "item" and type(thing) in (list, dict):
             self._note_key(thing, key_at(place))
 

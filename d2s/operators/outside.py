@@ -53,11 +53,14 @@ class Freshness:
         less where a turn may have written to it since.
     checked : frozenset
         What was checked to be unchanged, by path and epoch.
+    stored_at : dict
+        The epoch in which the trace has stored something at a place of an older object, or looked at it again.
     """
 
     epoch: int
     read_at: dict[int, int]
     checked: frozenset[tuple[Any, ...]]
+    stored_at: dict[Any, int]
 
     def joined(self, other: Freshness) -> Freshness:
         """What holds behind two paths, whichever was taken."""
@@ -65,7 +68,10 @@ class Freshness:
         return Freshness(
             max(self.epoch, other.epoch),
             {key: min(self.read_at.get(key, 0), other.read_at.get(key, 0)) for key in either},
-            self.checked & other.checked)
+            self.checked & other.checked,
+            {
+                place: min(self.stored_at.get(place, epoch), other.stored_at.get(place, epoch))
+                for place, epoch in (self.stored_at | other.stored_at).items()})
 
 
 class OutsideReader(PathRecorder):
@@ -125,6 +131,7 @@ class OutsideReader(PathRecorder):
         self._object_inputs: dict[int, Value] = {}
         self.canonical: dict[int, tuple[Any, Variable]] = {}
         self._read_at: dict[int, int] = {}
+        self._stored_at: dict[Any, int] = {}
         self._left_at: dict[Value, int] = {}
         # Lists that a run fills with what branches and turns read of tensors from outside, by their identity.
         self.reads_inside: dict[int, Value] = {}
@@ -135,11 +142,12 @@ class OutsideReader(PathRecorder):
     @property
     def freshness(self) -> Freshness:
         """How fresh is what was read."""
-        return Freshness(self.epoch, dict(self._read_at), frozenset(self._checked))
+        return Freshness(self.epoch, dict(self._read_at), frozenset(self._checked), dict(self._stored_at))
 
     @freshness.setter
     def freshness(self, known: Freshness) -> None:
         self.epoch, self._read_at, self._checked = known.epoch, dict(known.read_at), set(known.checked)
+        self._stored_at = dict(known.stored_at)
 
     # --- objects -------------------------------------------------------------------------------------------------
 

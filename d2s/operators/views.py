@@ -104,7 +104,7 @@ def in_use(tracer: Tracer, variable: Variable) -> list[Variable]:
     another Variable in its place.
     """
     family = [member for peer in peers_of(tracer, variable) for member in family_of(tracer, peer)]
-    found = tracer.as_found("family", lambda: [_member(member) for member in family])
+    found = tracer.as_found(f"family of {variable.value.name}", lambda: [_member(member) for member in family])
     alive_now: dict[Value, list[Variable]] = {}
     for variable in family:
         alive_now.setdefault(variable.value, []).append(variable)

@@ -149,10 +149,7 @@ class DerivedMethods:
         """The axes in another order: ``x.permute(1, 0)`` or ``x.permute([1, 0])``."""
         return shape.transpose(self, dims[0] if len(dims) == 1 else dims)
 
-    @public()
-    def true_divide(self, other: Any) -> Any:
-        """True quotient; see `divide`."""
-        return arithmetic.divide(self, other)
+    true_divide = other_names.true_divide
 
     def cpu(self) -> Any:
         """The tensor itself: it is on the CPU."""

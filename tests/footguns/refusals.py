@@ -38,7 +38,7 @@ def loop_over_a_changed_container(stage):
     kept = stage.watch({"a": 1.0})
 
     def f(z):
-        kept.update(b=2.0)
+        kept.update([("b", 2.0)])
         for name in kept:
             z = z * len(name)
         return z

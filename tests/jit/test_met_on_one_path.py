@@ -117,7 +117,7 @@ def walk_in_turns_behind_a_caught_exception(s, x, y, n):
         if y[1] > 1.5:
             raise Wrong
     except Wrong:
-        pass
+        y = y * 1
     turns = n * 0
     while turns < n:
         turns = turns + 1
@@ -126,8 +126,30 @@ def walk_in_turns_behind_a_caught_exception(s, x, y, n):
     return s.kept * x
 
 
+def writes_at_one_place_of_the_trace(s, x, y, n):
+    z, u = x * 0.5, y * 1.5
+    s.kept = s.buffer.detach()
+    with d2s.no_grad():
+        s.buffer.add_(z)
+    try:
+        u[-1] = 0.5
+    except Wrong:
+        u = y
+    (g,) = d2s.grad([(z * z).sum()], [z], retain_graph=True, allow_unused=True)
+    return g * x + u
+
+
+def buffer_replaced_beside_walks_in_turns(s, x, y, n):
+    z = x * 0.5
+    for _ in range(n):
+        s.buffer = s.buffer * 0.9 + x.detach() * 0.1
+        d2s.grad([(y * z).sum()], [z], retain_graph=True, allow_unused=True)
+    return z * s.buffer
+
+
 PROGRAMS = [
-    walk_in_turns_behind_a_caught_exception,
+    buffer_replaced_beside_walks_in_turns,
+    writes_at_one_place_of_the_trace, walk_in_turns_behind_a_caught_exception,
     written_on_the_second_path, written_where_a_turn_goes_on, written_on_second_paths, untraced_calls_in_unrolled_turns,
     attribute_carried_behind_a_walk, stopped_then_written, detached_is_shown_by_turns, detached_is_written_by_turns]
 

@@ -7,6 +7,12 @@ import pytest
 import d2s
 from tests.jit.both import leaf
 
+
+@d2s.jit.not_to_static
+def outside(s):
+    s.kept = s.kept * 2 + 1
+
+
 BEST: dict[str, d2s.Tensor] = {}
 
 
@@ -14,6 +20,7 @@ class State(d2s.nn.Layer):
     def __init__(self):
         super().__init__()
         self.box = {}
+        self.kept = d2s.ones([2])
 
 
 def item_is_read_behind(s, x, n):
@@ -106,3 +113,32 @@ def seen(convert, function, of_tensor):
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_static_is_eager(function, of_tensor):
     assert seen(d2s.to_static, function, of_tensor) == seen(lambda f: f, function, of_tensor)
+
+
+def in_turns(s, x, n):
+    for _ in range(n):
+        s.kept = s.kept * 0.9 + x
+        outside(s)
+    return x
+
+
+def in_turns_and_read_first(s, x, n):
+    for _ in range(n):
+        x = x + s.kept
+        s.kept = x * 2
+        outside(s)
+    return x
+
+
+def behind_turns(s, x, n):
+    for _ in range(n):
+        s.kept = x * 2
+    outside(s)
+    return s.kept * x
+
+
+@pytest.mark.parametrize("function", [in_turns, in_turns_and_read_first, behind_turns], ids=lambda f: f.__name__)
+def test_what_untraced_calls_store_in_its_place_is_noticed(function):
+    with pytest.raises(d2s.errors.ExecutionError, match="what was stored at 'kept' was changed") as raised:
+        d2s.to_static(function)(State(), leaf(1.0, 0.5), d2s.to_tensor(2))
+    assert raised.value.location.file == __file__

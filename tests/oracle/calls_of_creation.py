@@ -76,12 +76,12 @@ def _polar(d: Draw) -> Call:
     return Call([d.array(shape, 0.5, 2, "float32"), d.array(shape, dtype="float32")])
 
 
-@call("as_complex")
+@call("as_complex", "view_as_complex", "Tensor.view_as_complex")
 def _as_complex(d: Draw) -> Call:
     return Call([d.array((*d.shape(0, 2), 2))])
 
 
-@call("as_real", "real", "imag")
+@call("as_real", "view_as_real", "Tensor.view_as_real", "real", "imag")
 def _of_complex(d: Draw) -> Call:
     return Call([d.array(d.shape(), dtype="complex64")])
 

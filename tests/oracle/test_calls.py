@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import d2s
-from d2s.errors import ProgramError
+from d2s.errors import TracingError
 
 from . import (  # noqa: F401
     calls_of_creation,
@@ -194,7 +194,7 @@ def test_in_both_modes(name: str) -> None:
 
 def test_what_a_symbol_refuses() -> None:
     for name in REFUSED_IN_STATIC_MODE:
-        with pytest.raises(ProgramError, match=r"(?s)D2S-P11.*calls_of_methods\.py:\d+"):
+        with pytest.raises(TracingError, match=r"(?s)D2S-T01.*calls_of_methods\.py:\d+"):
             d2s.jit.to_static(function_of(d2s, name))(d2s.ones([2]))
 
 
