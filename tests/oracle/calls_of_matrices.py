@@ -69,7 +69,7 @@ def _dot(d: Draw) -> Call:
     return Call([d.array(shape, dtype="float32"), d.array(shape, dtype="float32")])
 
 
-@call("outer", "ger", "inner")
+@call("outer", "inner")
 def _outer(d: Draw) -> Call:
     return Call([d.array((3,), dtype="float32"), d.array((3,), dtype="float32")])
 
