@@ -346,10 +346,9 @@ def become(
 
 
 def become_data(tensor: Tensor, data: np.ndarray[Any, Any]) -> None:
-    """The same of new values only: its history stays.  What shows them already stays in its version."""
-    if tensor.data is not data:
-        set_data(tensor, data)
-        _show_in_peers(tensor)
+    """The same of new values only: its history stays."""
+    set_data(tensor, data)
+    _show_in_peers(tensor)
 
 
 def _show_in_peers(tensor: Tensor) -> None:

@@ -336,16 +336,13 @@ class PathRecorder(StaticInterpreter):
         log, begin, number = path.log, path.position, len(path.trials)
         is_known, path.trial = path.trial < number, path.trial + 1
         in_vain = is_known and path.trials[path.trial - 1][1]
-        # What is found in vain stands at places at which the log will hold something else.
-        found, path.found = path.found, dict(path.found)
+        found = path.found
         if in_vain:
-            path.log = log[:begin]
+            path.log, path.found = log[:begin], dict(found)
         elif not is_known:
             path.trials.append((begin, False))
 
         def note_undone() -> None:
-            nonlocal in_vain
-            in_vain = True
             path.trials[number] = begin, True
 
         try:

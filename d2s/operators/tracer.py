@@ -220,9 +220,7 @@ class Tracer(TensorsOfObjects):
 
     def _is_shown(self, value: Value) -> bool:
         """True if the run may have made a Tensor object of a value by now."""
-        defined = self.definitions.get(value)
-        is_leaf = defined is not None and defined[0].kind == "leaf"
-        return self.may_have_left(value) or value in self.made_early or is_leaf
+        return self.may_have_left(value) or value in self.made_early or self.is_made_leaf(value)
 
     def _rewrite(self, old: Value, new: Value, data_only: bool) -> None:
         points = self.hook_point(old), self.hook_point(new)
@@ -344,7 +342,7 @@ class Tracer(TensorsOfObjects):
                 "what history the tensor goes on", user_location(),
                 "Use its detach() where no gradient is wanted.", kind="U34")
         defined = self.definitions.get(old)
-        is_leaf = defined is not None and defined[0].kind == "leaf"
+        is_leaf = self.is_made_leaf(old)
         stops = flag and not is_leaf and old not in self.tensors
         if not (flag and is_leaf) and not self.may_have_left(old) and not (stops and self.stops_tensors):
             super().set_stop_gradient(variable, flag)

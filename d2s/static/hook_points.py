@@ -123,7 +123,7 @@ class HookPoints:
     def note_chosen(self, chosen: Value, sources: Iterable[Value]) -> None:
         """Note that control flow chooses among `sources`: it may be from outside, or stop gradients, if one may."""
         sources = tuple(sources)
-        if any(self._is_tensor_before(source) or source in self.may_be_outer for source in sources):
+        if any(self.is_outer(source) or self.is_made_leaf(source) or source in self.may_be_outer for source in sources):
             self.may_be_outer.add(chosen)
         if not chosen.stop_gradient and any(
             source in self.may_stop or (source.stop_gradient and not (source.is_constant and source.constant is None))
@@ -131,10 +131,10 @@ class HookPoints:
         ):
             self.may_stop.add(chosen)
 
-    def _is_tensor_before(self, value: Value) -> bool:
-        """True for tensors from outside and for leaves that this run makes."""
+    def is_made_leaf(self, value: Value) -> bool:
+        """True for leaves that this run makes."""
         definition = self.definitions.get(value)
-        return self.is_outer(value) or (definition is not None and definition[0].kind == "leaf")
+        return definition is not None and definition[0].kind == "leaf"
 
     def _hook_point_of_input(self, value: Value, point: Value) -> Value:
         """Hook point of a block's input: an outer tensor, or what a loop carries."""

@@ -43,14 +43,18 @@ def observe(made, stops, kind, is_static):
 
 
 def check(text, stops, kind):
+    """Compare calls until static mode refuses one; how many were equal."""
+    compared = 0
     expected, got = (observe(load(text)(), stops, kind, is_static) for is_static in (False, True))
     for eager, static in zip(expected, got, strict=True):
         raised, message = static.get("error", (None, ""))[:2]
         is_refused = raised in REFUSALS or (raised is d2s.errors.GradientError and UNKNOWN_SHARING in message)
         if is_refused and raised is not eager.get("error", (None,))[0]:
             # Nothing is promised of what follows: the two have done other things.
-            return
+            break
         assert static == eager
+        compared += 1
+    return compared
 
 
 @relaxed
@@ -111,9 +115,14 @@ FOUND = {
 }
 
 
+# Refused where the number of turns is a tensor: an attribute holds what some turns have shown.
+OF_PYTHON_NUMBERS = ("what has noted a tensor does not keep it",)
+
+
 @pytest.mark.parametrize("kind", ["tensor", "python"])
 @pytest.mark.parametrize("stops", [False, True])
-@pytest.mark.parametrize("body", FOUND.values(), ids=FOUND)
-def test_found(body, stops, kind):
-    function = f"def g(s, x, n):{body}    return u.sum() + (x * u).sum()\n"
-    check(f"import d2s\nLOG = []\n{function}def f():\n    return g, LOG\n", stops, kind)
+@pytest.mark.parametrize("name", FOUND)
+def test_found(name, stops, kind):
+    function = f"def g(s, x, n):{FOUND[name]}    return u.sum() + (x * u).sum()\n"
+    compared = check(f"import d2s\nLOG = []\n{function}def f():\n    return g, LOG\n", stops, kind)
+    assert (compared > 0) is (kind == "python" or name not in OF_PYTHON_NUMBERS)
