@@ -449,6 +449,25 @@ class CallNode(InteriorNode):
         self.accumulate(walk, number, grad)
         self.contributed(walk, number)
 
+    def add_by_identity(
+        self, walk: Any, sums: dict[int, Any], identity: int | None, grad: Any, counted: bool
+    ) -> None:
+        """One contribution to the tensor that a value is in this run; it may be an edge, or stop gradients."""
+        if identity is None:
+            return
+        if identity >= 0:
+            held = sums.get(identity)
+            sums[identity] = grad if held is None else np.add(held, grad)
+        elif counted:
+            self.contribute(walk, ~identity, grad)
+        else:
+            self.accumulate(walk, ~identity, grad)
+
+    def contributed_by_identity(self, walk: Any, identity: int | None) -> None:
+        """A contribution by `add_by_identity` is in, if that was one to an edge."""
+        if identity is not None and identity < 0:
+            self.contributed(walk, ~identity)
+
     def contributed(self, walk: Any, number: int) -> None:
         """One of the counted contributions to an edge is in."""
         if self.left is not None:

@@ -2,15 +2,16 @@
 
 After ``y = a if c else b`` the value `y` *is* `a` or `b`.  Gradients that reach `y` belong to the one chosen, in the
 order in which they come, together with those from its other uses; only what a branch or turn has made itself has a
-gradient of its own in the Program.
+gradient of its own in the Program.  Of several names that a region gives one value the first has its gradient.
 """
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Iterable, Iterator
+from collections import ChainMap, Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from d2s.static.hook_points import ANOTHER_NAME
 from d2s.static.program import Block, Operator, Program, Value, walk_operators
 
 # What a run has recorded: ("branch_of", cond), ("has_turns", while), and ("is_first_turn", while) inside its turns.
@@ -25,6 +26,11 @@ class Alias:
     yes: Value | None
     no: Value | None
 
+    @property
+    def sources(self) -> tuple[Value, ...]:
+        """What it may be."""
+        return tuple(source for source in (self.yes, self.no) if source is not None)
+
 
 class Aliases:
     """The aliases among the values of a Program, and where each value is defined.
@@ -34,88 +40,99 @@ class Aliases:
     complete where the walk comes to the branch, and is handed on there.  That goes for none that may be one of `edges`,
     which are finished at their last use.
 
+    Values of which a run notes the identity are left out.
+
     Attributes
     ----------
-    are_known : bool
-        False if some value may be one from outside of a region by what a region inside of it chose: only the path of a
-        run tells.
+    found : dict of Value to Alias
+    homes : dict of Value to Block
+        Where each value is defined.
     """
 
     def __init__(self, program: Program, edges: set[Value], kept: set[Value]) -> None:
         self.kept = kept
         self.found: dict[Value, Alias] = {}
         self.homes: dict[Value, Block] = dict.fromkeys(program.block.inputs, program.block)
-        self.uses: dict[Value, int] = {}
-        self.are_known = True
+        self._names = {
+            operator.outputs[0]: operator.inputs[0] for operator in program.all_operators()
+            if operator.kind in ANOTHER_NAME}
+        self._uses = Counter[Value]()
         for operator in program.all_operators():
             for block in operator.blocks:
                 self.homes.update(dict.fromkeys(block.inputs, block))
-                for value in block.outputs:
-                    self.uses[value] = self.uses.get(value, 0) + 1
-            for value in operator.reads():
-                self.uses[value] = self.uses.get(value, 0) + 1
+                self._uses.update(map(self.named, block.outputs))
+            if operator.kind not in ANOTHER_NAME:
+                self._uses.update(map(self.named, operator.reads()))
         self._visit(program.block)
-        relations = Relations(self.found)
-        at_branches = _Complete(self, relations, relations.classes_of(edges))
+        relations = Relations(
+            (value, source) for value, alias in self.found.items() for source in alias.sources)
+        at_branches = _Complete(self, relations, {relations.class_of(edge) for edge in edges} - {None})
         at_branches.visit(program.block, ChainMap())
-        for value in at_branches.complete:
-            del self.found[value]
+        for value in (*at_branches.complete, *program.identities):
+            self.found.pop(value, None)
+
+    def named(self, value: Value) -> Value:
+        """The value of which `value` is another name, in every run; or itself."""
+        while (source := self._names.get(value)) is not None:
+            value = source
+        return value
 
     def _visit(self, block: Block) -> None:
         for operator in block.operators:
             self.homes.update(dict.fromkeys(operator.outputs, block))
             for inner in operator.blocks:
                 self._visit(inner)
-            inside = set(_blocks_in(operator))
+            inside = set(blocks_in(operator))
             if operator.kind == "cond":
-                then, orelse = operator.blocks
-                for out, yes, no in zip(operator.outputs, then.outputs, orelse.outputs, strict=True):
-                    self._look_inside((yes, no), inside)
-                    self._note(out, ("branch_of", operator), self._outer(yes, inside), self._outer(no, inside))
+                then, orelse = (self._sources(branch.outputs, operator.outputs, inside) for branch in operator.blocks)
+                for out, yes, no in zip(operator.outputs, then, orelse, strict=True):
+                    self._note(out, ("branch_of", operator), yes, no)
             elif operator.kind == "while":
                 body = operator.blocks[1]
-                places = zip(operator.inputs, body.inputs, body.outputs, operator.outputs, strict=True)
-                for initial, value, following, out in places:
-                    before, after = self._outer(initial, inside), self._outer(following, inside)
-                    self._note(value, ("is_first_turn", operator), before, after)
-                    self._note(out, ("has_turns", operator), after, before)
-                    self._look_inside((following,), inside)
+                starts = [self._outer(initial, inside) for initial in operator.inputs]
+                turns = self._sources(body.outputs, body.inputs, inside)
+                ends = self._sources(body.outputs, operator.outputs, inside)
+                places = zip(body.inputs, operator.outputs, starts, turns, ends, strict=True)
+                for value, out, start, turn, end in places:
+                    self._note(value, ("is_first_turn", operator), start, turn)
+                    self._note(out, ("has_turns", operator), end, start)
 
     def _note(self, value: Value, question: Question, yes: Value | None, no: Value | None) -> None:
         if value.is_tensor and (yes is not None or no is not None):
             self.found[value] = Alias(question, yes, no)
 
-    def _look_inside(self, values: Iterable[Value], inside: set[Block]) -> None:
-        """Find out if what a region gives, and has made by a region in it, may be something from outside."""
-        stack = [value for value in values if self.homes.get(value) in inside and not value.stop_gradient]
-        seen = set(stack)
-        while stack and self.are_known:
-            alias = self.found.get(stack.pop())
-            for source in () if alias is None else (alias.yes, alias.no):
-                if source is None or source in seen:
-                    continue
-                seen.add(source)
-                if self.homes.get(source) in inside:
-                    stack.append(source)
-                else:
-                    self.are_known = False
+    def _sources(
+        self, given: Sequence[Value], names: Sequence[Value], inside: set[Block]
+    ) -> list[Value | None]:
+        """What is known outside of a region of each value that it gives: what it was there, or the first of its names.
+
+        `names` are the values that stand for those given, in the order of these.
+        """
+        first: dict[Value, Value] = {}
+        found = []
+        for value, name in zip(map(self.named, given), names, strict=True):
+            if self.homes.get(value) not in inside:
+                found.append(self._outer(value, inside))
+            else:
+                before = first.setdefault(value, name)
+                found.append(None if before is name else before)
+        return found
 
     def _outer(self, value: Value, inside: set[Block]) -> Value | None:
         """`value`, if it comes from outside of the region and has other uses."""
+        value = self.named(value)
         if value.is_constant or self.homes.get(value) in inside:
             return None
-        return value if value in self.kept or self.uses[value] > 1 else None
+        return value if value in self.kept or self._uses[value] > 1 else None
 
 
 class Relations:
-    """Classes of values of which some may be one in a run."""
+    """Classes of values of which some may be one in a run, given as pairs."""
 
-    def __init__(self, found: dict[Value, Alias]) -> None:
+    def __init__(self, pairs: Iterable[tuple[Value, Value]]) -> None:
         self._parents: dict[Value, Value] = {}
-        for value, alias in found.items():
-            for source in (alias.yes, alias.no):
-                if source is not None:
-                    self._parents[self._root(value)] = self._root(source)
+        for value, source in pairs:
+            self._parents[self._root(value)] = self._root(source)
 
     def _root(self, value: Value) -> Value:
         path = []
@@ -125,13 +142,13 @@ class Relations:
         self._parents.update(dict.fromkeys(path, value))
         return value
 
+    def values(self) -> list[Value]:
+        """All values of the pairs."""
+        return list(self._parents)
+
     def class_of(self, value: Value) -> Value | None:
         """What stands for the class of `value`; None for one that is nothing else in any run."""
         return self._root(value) if value in self._parents else None
-
-    def classes_of(self, values: Iterable[Value]) -> set[Value]:
-        """Those of several values."""
-        return {found for found in map(self.class_of, values) if found is not None}
 
 
 class _Complete:
@@ -145,8 +162,8 @@ class _Complete:
     complete : list of Value
     """
 
-    def __init__(self, aliases: Aliases, relations: Relations, spared: set[Value]) -> None:
-        self._found, self._homes = aliases.found, aliases.homes
+    def __init__(self, aliases: Aliases, relations: Relations, spared: set[Value | None]) -> None:
+        self._found, self._homes, self._named = aliases.found, aliases.homes, aliases.named
         self._relations, self._spared = relations, spared
         self.complete: list[Value] = []
 
@@ -161,7 +178,7 @@ class _Complete:
                 if group is not None:
                     # In the region it is what the block gives.
                     around[group] = used.get(group, frozenset()) - {out}
-            inside = set(_blocks_in(operator))
+            inside = set(blocks_in(operator))
             reads = [value for below in operator.blocks for value in _reads_in(below)]
             if operator.kind == "while":
                 # Of an earlier turn the later ones are behind it.
@@ -174,7 +191,7 @@ class _Complete:
                     continue
                 if used.get(group, frozenset()) <= {out}:
                     self.complete.append(out)
-                    used[group] = frozenset(source for source in (alias.yes, alias.no) if source is not None)
+                    used[group] = frozenset(alias.sources)
             self._note(used, operator.reads())
             self._note(used, self._from_outside(reads, inside))
 
@@ -184,6 +201,7 @@ class _Complete:
 
     def _note(self, used: ChainMap[Value, frozenset[Value]], values: Iterable[Value]) -> None:
         for value in values:
+            value = self._named(value)
             group = self._class_of(value)
             if group is not None:
                 used[group] = used.get(group, frozenset()) | {value}
@@ -192,14 +210,14 @@ class _Complete:
         """The values themselves, or what they may be that is there outside of the blocks `inside`."""
         stack, seen = list(values), set[Value]()
         while stack:
-            value = stack.pop()
+            value = self._named(stack.pop())
             if value in seen:
                 continue
             seen.add(value)
             if self._homes.get(value) not in inside:
                 yield value
             elif (alias := self._found.get(value)) is not None:
-                stack += [source for source in (alias.yes, alias.no) if source is not None]
+                stack += alias.sources
 
 
 def _reads_in(block: Block) -> Iterator[Value]:
@@ -211,7 +229,7 @@ def _reads_in(block: Block) -> Iterator[Value]:
             yield from below.outputs
 
 
-def _blocks_in(operator: Operator) -> Iterator[Block]:
+def blocks_in(operator: Operator) -> Iterator[Block]:
     for block in operator.blocks:
         yield block
         for inner in walk_operators(block):

@@ -41,6 +41,16 @@ def _accumulated(w: _CountWriter, operator: Operator) -> None:
         w.line(f"left[{operator.attrs['edge']}] += {w.name(operator.inputs[0])} is not None")
 
 
+def _added_by_identity(w: _CountWriter, operator: Operator) -> None:
+    sums, identity, name = map(w.name, operator.inputs)
+    w.line(f"add_presence({sums}, {identity}, {name}, {'left' if operator.attrs['counted'] else None})")
+
+
+def _contributed_by_identity(w: _CountWriter, operator: Operator) -> None:
+    identity = w.name(operator.inputs[0])
+    w.line(f"if {identity} is not None and {identity} < 0: left[~{identity}] += 1")
+
+
 def _passed_on(w: _CountWriter, operator: Operator) -> None:
     w.line(f"{w.name(operator.outputs[0])} = {w.name(operator.inputs[0])}")
 
@@ -49,11 +59,15 @@ def _either(w: _CountWriter, operator: Operator) -> None:
     w.line(f"{w.name(operator.outputs[0])} = {' or '.join(map(w.name, operator.inputs))}")
 
 
-_AS_THEY_ARE = frozenset(("cond", "reversed_turns", "is_present", "branch_of", "has_turns", "is_first_turn"))
+_AS_THEY_ARE = frozenset((
+    "cond", "reversed_turns", "is_present", "branch_of", "has_turns", "is_first_turn", "sums_by_identity",
+    "take_by_identity"))
 _CHECKS = frozenset(("modified_in_place", "check_input", "check_version", "check_chosen", "check_output"))
 _WRITERS: dict[str, Callable[[_CountWriter, Operator], None]] = {
     "accumulate": _accumulated,
     "contributed": _contributed,
+    "add_by_identity": _added_by_identity,
+    "contributed_by_identity": _contributed_by_identity,
     "call_hooks": _passed_on,
     "add_present": _either,
 }

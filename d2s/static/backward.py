@@ -21,7 +21,6 @@ from d2s.static.aliases import Alias, Aliases, Question
 from d2s.static.backward_regions import Gradient, Gradients, Loop, choose, cond, merge
 from d2s.static.backward_users import through_hooks, through_py_func, through_py_layer
 from d2s.static.builder import StaticInterpreter
-from d2s.static.hook_points import ANOTHER_NAME
 from d2s.static.keeping import not_computed_anew, records_of_choices, records_read, saved_values
 from d2s.static.program import Block, Operator, Program, Value, map_values
 from d2s.static.rule_reads import RuleReads
@@ -55,8 +54,6 @@ class BackwardPlan:
         Operators of the forward Program that this backward uses up.
     knows_writes : bool
         True if in every run the same writes in place stand between the reading of a value and backward.
-    knows_aliases : bool
-        True if a run records which other value each value is.
     """
 
     program: Program
@@ -69,7 +66,6 @@ class BackwardPlan:
     certain: frozenset[int] = frozenset()
     visited: frozenset[Operator] = frozenset()
     knows_writes: bool = True
-    knows_aliases: bool = True
 
 
 def append_backward(
@@ -95,7 +91,8 @@ def append_backward(
         Inputs that are Tensor objects of the caller, by number: what the caller writes to them is noticed.
     """
     reached = tuple(sorted(reached))
-    conditional: frozenset[int] = frozenset()
+    # What is one of several tensors in a run may be any of these.
+    conditional = frozenset(number for number, value in enumerate(edges) if value in program.identities)
     while True:
         result = Program(f"{program.name}@BACKWARD")
         builder = Backward(program, result, edges, wanted, conditional, tensors)
@@ -112,8 +109,7 @@ def append_backward(
                 *records, *builder.sized, *builder.leaves, *reads.versions_read(),
                 *not_computed_anew(program))), records,
         reads.sharing_with_read(reads.tensors), frozenset(reads.sharing_with_read(builder.output_numbers)),
-        tuple(sorted(conditional)), builder.certain, frozenset(builder.visited), reads.writes.are_certain,
-        builder.knows_aliases)
+        tuple(sorted(conditional)), builder.certain, frozenset(builder.visited), reads.writes.are_certain)
 
 
 class _Unsaved:
@@ -162,8 +158,6 @@ class Backward:
         self.output_numbers: dict[Value, int] = {}
         for number, value in enumerate(program.outputs):
             self.output_numbers.setdefault(value, number)
-        # The same, under the value that a tensor had before writes that have left its history: there its hooks are run.
-        self.hooked_outputs = self._hooked_outputs()
         # Values that a run keeps for their size.
         self.sized: set[Value] = set()
         # Tensors of the leaves made in the run: a run with any is walked on the nodes that its ops would have made.
@@ -178,7 +172,14 @@ class Backward:
             elif operator.kind == "register_hook":
                 self.registered.setdefault(operator.inputs[0], len(self.registered))
         aliases = Aliases(program, set(self.edges), {*self.edges, *self.hook_points})
-        self.aliases, self.homes, self.knows_aliases = aliases.found, aliases.homes, aliases.are_known
+        self.aliases, self.homes, self.named = aliases.found, aliases.homes, aliases.named
+        self.identities = program.identities
+        self.sums: Value | None = None
+        # The outputs, under the value that a tensor had before writes that have left its history: there its hooks are
+        # run.
+        self.hooked_outputs = dict(self.output_numbers)
+        for value, number in self.output_numbers.items():
+            self.hooked_outputs.setdefault(self.named(value), number)
         # Gradients that are given, by the block in which their values are defined.
         self.seeds: dict[Block, list[tuple[Value, Gradient]]] = {}
         self._answers: dict[Question, Value] = {}
@@ -190,15 +191,6 @@ class Backward:
         # Where it was said too early: dropped at the end, as each one would be looked for among all operators.
         self.superseded: set[Operator] = set()
         self.certain: frozenset[int] = frozenset()
-
-    def _hooked_outputs(self) -> dict[Value, int]:
-        names = {operator.outputs[0]: operator.inputs[0] for operator in self.forward.all_operators()
-                 if operator.kind in ANOTHER_NAME}
-        found = dict(self.output_numbers)
-        for value, number in self.output_numbers.items():
-            while (value := names.get(value, value)) not in found:
-                found[value] = number
-        return found
 
     # --- the derivation ----------------------------------------------------------------------------------------
 
@@ -214,6 +206,9 @@ class Backward:
                 seed = self.record.new_value(f"{output.name}@GRAD", output.spec)
                 seeds.append(seed)
             self.record.program.block.inputs = tuple(seeds)
+            if self.identities:
+                self.sums = self.record.new_value("sums", None, kind=dict)
+                self.record.emit("sums_by_identity", (), (self.sums,), effect=True)
             for number, seed in zip(reached, seeds, strict=True):
                 value = self.forward.outputs[number]
                 self.seeds.setdefault(self.homes[value], []).append((value, Gradient(seed)))
@@ -248,14 +243,27 @@ class Backward:
     def operator(self, operator: Operator, grads: Gradients) -> None:
         if operator.kind == "cond":
             cond(self, operator, grads)
-        elif operator.kind == "while":
+            return
+        if operator.kind == "while":
             Loop(self, operator, grads).run(grads)
-        elif any(out in grads for out in operator.outputs):
+            return
+        self.take_sums(operator, grads)
+        if any(out in grads for out in operator.outputs):
             certain = any(out in grads and grads[out].certain for out in operator.outputs)
             if certain:
                 self.propagate(operator, grads)
             else:
                 self.if_present(operator, grads)
+
+    def take_sums(self, operator: Operator, grads: Gradients) -> None:
+        """Take what has been summed up, by identity, for the tensors that an operator has made."""
+        for out in operator.outputs:
+            identity = self.identities.get(out)
+            if identity is not None and out not in self.edges and self.needs(out):
+                assert self.sums is not None
+                g = self.record.new_value(f"{out.name}@GRAD", out.spec)
+                self.record.emit("take_by_identity", (self.sums, identity), (g,), effect=True)
+                grads[out] = Gradient(g, False)
 
     def if_present(self, operator: Operator, grads: Gradients) -> None:
         """Propagate through `operator` only if a gradient of its outputs is there."""
@@ -282,7 +290,7 @@ class Backward:
 
     def arrive(self, value: Value) -> None:
         """Say that a contribution to `value` is in, if that is an edge in this run."""
-        number, alias = self.edges.get(value), self.aliases.get(value)
+        number, alias, identity = self.edges.get(value), self.aliases.get(value), self.identities.get(value)
         if number is not None:
             if self.record.is_nested:
                 self.met_in_regions.add(number)
@@ -291,6 +299,8 @@ class Backward:
                 self.record.emit("contributed", (), (), attrs, effect=True)
             elif not self.record.is_nested:
                 self.finish(number)
+        elif identity is not None:
+            self.record.emit("contributed_by_identity", (identity,), (), {"name": value.name}, effect=True)
         elif alias is not None and self.may_be_edge(value):
 
             def on(source: Value | None) -> Callable[[Gradients], None]:
@@ -306,10 +316,6 @@ class Backward:
 
     def contributions(self, operator: Operator, grads: Gradients) -> None:
         """Hooks of the outputs of an operator, its rules, and what they give to its inputs."""
-        if operator.kind in ANOTHER_NAME:
-            # The hooks of its input wait for the complete gradient.
-            self.contribute(grads, operator.inputs[0], grads.pop(operator.outputs[0], None))
-            return
         self.visited.add(operator)
         self.reads.check_unwritten(self.record, operator)
         found = self.all_hooked(operator, grads)
@@ -432,7 +438,7 @@ class Backward:
 
     def contribute(self, grads: Gradients, value: Value, g: Gradient | None) -> None:
         """Un-broadcast one contribution and add it to the gradient of `value`."""
-        if g is None or not self.needs(value):
+        if g is None or not self.needs(value) or not self.needs(value := self.named(value)):
             return
         if self.contributed is not None:
             self.contributed.append(value)
@@ -449,9 +455,14 @@ class Backward:
 
     def accumulate(self, grads: Gradients, value: Value, g: Gradient) -> None:
         """Add one contribution to the gradient of `value`, or of the value that it is in this run."""
-        if not self.needs(value):
+        if not self.needs(value) or not self.needs(value := self.named(value)):
             return
-        alias = self.aliases.get(value)
+        alias, identity = self.aliases.get(value), self.identities.get(value)
+        if identity is not None and value not in self.edges:
+            assert self.sums is not None
+            attrs = {"name": value.name, "certain": g.certain, "counted": self.contributed is None}
+            self.record.emit("add_by_identity", (self.sums, identity, g.value), (), attrs, effect=True)
+            return
         if alias is None:
             self.add(grads, value, g)
             return
@@ -459,6 +470,10 @@ class Backward:
         def into(source: Value | None) -> Callable[[Gradients], None]:
             if source is None:
                 return lambda inner: self.add(inner, value, g)
+            other = self.aliases.get(source)
+            if other is not None and other.question == alias.question:
+                # Another name of what this region has made: that is known here.
+                return lambda inner: self.add(inner, source, g)
             return lambda inner: self.accumulate(inner, source, g)
 
         choose(self, alias.question, into(alias.yes), into(alias.no), grads)

@@ -155,7 +155,7 @@ class Loop:
         known = assuming(grads, ("has_turns", operator), True)
         for value, out in zip(self.body.inputs, operator.outputs, strict=True):
             held = grads.pop(out, None)
-            if backward.needs(value):
+            if backward.needs(value) and value not in backward.identities:
                 # What is there without turns only passes through to what the loop started from.
                 self.carried[value] = known.get(out, held)
         self.outer = dict(grads)

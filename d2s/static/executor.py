@@ -20,6 +20,7 @@ from d2s.static.backward import BackwardPlan, append_backward
 from d2s.static.build_strategy import BuildStrategy
 from d2s.static.codegen import SOURCE, Source, backward_source, forward_source
 from d2s.static.dependencies import dependencies_of_outputs
+from d2s.static.identities import add_identities
 from d2s.static.keeping import forget_versions, needed_by_tape, records_of, saved_values, tensors_of_turns
 from d2s.static.passes import PassReport, optimized
 from d2s.static.passes.in_place import InPlacePlan, plan_in_place
@@ -156,6 +157,7 @@ class Compiled:
         # True if the history of values is known to the run only.
         takes = any(operator.kind in ("taken", "taken_all") for operator in program.all_operators())
         if self.is_differentiable:
+            add_identities(program, self.edge_numbers, hook_points)
             plan = append_backward(program, self.edges, () if takes else self.reachable, tensors=self.tensors)
             if self.turn_tensors or takes:
                 records = plan.records | records_of(program)
@@ -170,7 +172,7 @@ class Compiled:
                 _check_backward(plan, program)
             self._records = plan.records
             self.read_outputs, self.read_tensors = plan.outputs_read, plan.tensors_read
-            self.is_exact = plan.knows_writes and plan.knows_aliases and not takes
+            self.is_exact = plan.knows_writes and not takes
         forget_versions(program, self.saved)
         # What stays of a run that has been used up; None: nothing.
         self.skeletons = Skeletons(program.block, self.saved) if leaves_one(program) else None
@@ -205,7 +207,7 @@ class Compiled:
     @functools.cached_property
     def step(self) -> StepFunction | None:
         """The Program with the backward that it asks for in place, if it is a training step in which that is right."""
-        is_plain = self.reachable and self.is_exact and not self.turn_tensors
+        is_plain = self.reachable and self.is_exact and not (self.turn_tensors or self.program.identities)
         loss = loss_of(self.program) if is_plain and not self.checks else None
         if loss is None or (self.has_regions and self.reachable != (loss,)):
             # What another result leads to beside the loss depends on the path of the run.

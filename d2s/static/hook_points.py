@@ -74,9 +74,35 @@ class HookPoints:
         It is made where `value` is defined.  A value that control flow merged *is* one of its sources: its hook
         point is that of the source chosen in this run.
         """
-        found = self.hook_points.get(value)
-        if found is not None:
-            return found
+        # A chain of sources may be longer than Python's stack is deep.
+        stack = [value]
+        while True:
+            top = stack[-1]
+            found = self.hook_points.get(top)
+            missing = [] if found is not None else [
+                source for source in self._sources_of_point(top)
+                if source not in self.hook_points and not (source.is_constant and source.constant is None)]
+            if missing:
+                stack += missing
+                continue
+            if found is None:
+                found = self._new_hook_point(top)
+            stack.pop()
+            if not stack:
+                return found
+
+    def _sources_of_point(self, value: Value) -> list[Value]:
+        """The values whose hook points that of `value` is made from, but for what loops carry."""
+        defined = self.definitions.get(value)
+        if defined is None or defined[0].kind in ("while", "leaf"):
+            return []
+        definition, _ = defined
+        if definition.kind == "cond":
+            position = definition.outputs.index(value)
+            return [inner.outputs[position] for inner in definition.blocks]
+        return [definition.inputs[0]] if definition.kind in ANOTHER_NAME else self._deciding(value, definition)
+
+    def _new_hook_point(self, value: Value) -> Value:
         point = self.new_value(f"{value.name}@HOOKS", None)
         defined = self.definitions.get(value)
         if defined is None:

@@ -87,7 +87,15 @@ KINDS: dict[str, Kind] = {
     "hook_point": Kind("to*", "o", "where the hooks of a value are kept in this run", effect=True),
     "register_hook": Kind("o", "o", "registers a gradient hook; gives the handle", effect=True,
                           attrs=("target", "hook")),
+    "new_identity": Kind("", "o", "a number that says of a tensor which one it is in this run", effect=True),
     # In backward.
+    "sums_by_identity": Kind("", "o", "begins the sums of the gradients of tensors that may have several names",
+                             effect=True),
+    "add_by_identity": Kind("oot", "", "adds a contribution to the gradient of the tensor that a value is in this run",
+                            effect=True, attrs=("name", "certain", "counted")),
+    "take_by_identity": Kind("oo", "t", "the complete gradient of a tensor, if there is any", effect=True),
+    "contributed_by_identity": Kind("o", "", "says that a contribution is in, if a value is an edge in this run",
+                                    effect=True, attrs=("name",)),
     "call_hooks": Kind("to?t*", "to?", "the complete gradient of a value after its hooks", effect=True, alike=0),
     "through_hooks": Kind("o.*", "t*o?", "what taped hooks contribute to what they were given, and to tensors from "
                           "outside", effect=True, attrs=("grads", "tensors")),

@@ -156,6 +156,8 @@ class Program:
     writes : dict of Operator to Write
         Operators that made what came after a write in place: a gradient rule that reads what was there before is
         an error, as in eager mode.
+    identities : dict of Value to Value
+        Of values that may have several names in a run: what says there which tensor each one is.
     """
 
     name: str = "main"
@@ -165,6 +167,7 @@ class Program:
     same_edge: dict[Value, Value] = field(default_factory=dict)
     versions: dict[Value, Value] = field(default_factory=dict)
     writes: dict[Operator, Write] = field(default_factory=dict)
+    identities: dict[Value, Value] = field(default_factory=dict)
 
     @property
     def inputs(self) -> tuple[Value, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -98,6 +99,16 @@ def add_present(first: Any, second: Any) -> Any:
     if first is None:
         return second
     return first if second is None else np.add(first, second)
+
+
+def add_presence(sums: dict[int, Any], identity: int | None, is_there: Any, left: dict[int, int] | None) -> None:
+    """Note that there is a gradient of the tensor with this identity; `left` counts it, if that is an edge."""
+    if identity is None or not is_there:
+        return
+    if identity >= 0:
+        sums[identity] = True
+    elif left is not None:
+        left[~identity] += 1
 
 
 def register_hook(point: Any, hook: Callable[[Any], Any]) -> Any:
@@ -259,12 +270,14 @@ def are_in_order(*arrays: Any) -> bool:
 RUNTIME: dict[str, Any] = {
     "MISSING": MISSING,
     "HookPoint": HookPoint,
+    "add_presence": add_presence,
     "add_present": add_present,
     "are_in_order": are_in_order,
     "check_bound": check_bound,
     "check_bound_object": check_bound_object,
     "check_nan": check_nan,
     "modified_in_place": modified_in_place,
+    "new_identity": itertools.count().__next__,
     "check_version": check_version,
     "outside": outside,
     "product_of_rows": product_of_rows,

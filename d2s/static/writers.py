@@ -317,6 +317,13 @@ def _accumulate(w: FunctionWriter, operator: Operator) -> None:
     w.line(f"{guard}run.{method}(walk, {operator.attrs['edge']}, {name})  # {operator.attrs['name']}", operator)
 
 
+def _add_by_identity(w: FunctionWriter, operator: Operator) -> None:
+    sums, identity, name = map(w.name, operator.inputs)
+    guard = "" if operator.attrs["certain"] else f"if {name} is not None: "
+    arguments = f"walk, {sums}, {identity}, {name}, {operator.attrs['counted']}"
+    w.line(f"{guard}run.add_by_identity({arguments})  # {operator.attrs['name']}", operator)
+
+
 def _arrived(w: FunctionWriter, operator: Operator) -> None:
     w.line(f"run.arrived(walk, {operator.attrs['edge']})  # {operator.attrs['name']}", operator)
 
@@ -441,6 +448,11 @@ WRITERS: dict[str, Callable[[FunctionWriter, Operator], None]] = {
     "zeros_like": _plain("np.zeros_like({0})"),
     "or_zeros": _plain("np.zeros_like({1}) if {0} is None else {0}"),
     "add_present": _plain("add_present({0}, {1})"),
+    "new_identity": _plain("new_identity()"),
+    "sums_by_identity": _plain("{{}}"),
+    "add_by_identity": _add_by_identity,
+    "take_by_identity": _plain("{0}.pop({1}, None)"),
+    "contributed_by_identity": _plain("run.contributed_by_identity(walk, {0})"),
     "accumulate": _accumulate,
     "arrived": _arrived,
     "contributed": _contributed,
