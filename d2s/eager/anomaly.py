@@ -16,8 +16,8 @@ class CheckingInterpreter(EagerInterpreter):
 
     checks_nan = True
 
-    def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
-        result = super().process(op, args, attrs)
+    def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any], links: bool = True) -> Any:
+        result = super().process(op, args, attrs, links)
         arrays = [arg.data if isinstance(arg, Tensor) else arg for arg in args]
         for part in result if isinstance(result, tuple) else (result,):
             check_nan(op.name, part.data, *arrays)

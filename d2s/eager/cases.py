@@ -10,11 +10,13 @@ import numpy as np
 from d2s.core.interpreter import TensorBase
 from d2s.core.op import Op
 from d2s.core.spec import is_floating, spec_of
-from d2s.eager.straight import Straight, written
+from d2s.eager.straight import Straight, from_parts, written
 
 # Programs of ever new shapes start again from time to time.
 LIMIT = 4000
 _known: dict[tuple[Any, ...], Case] = {}
+# What `case_of` has found for a key.  The shape of the result may depend on values: then it is another case.
+known_case = _known.get
 
 
 class Case:
@@ -36,12 +38,17 @@ class Case:
         Positions of inputs that want a gradient and get none: there is no rule.
     specs : tuple of TensorSpec
         Of the outputs.
+    shape : tuple of int or None
+        Of the only output.
+    shares : bool
+        True if nodes keep the parts from which the gradient can be had.
     carries : bool
         True if an output can carry a gradient, and an input wants one.
     """
 
     __slots__ = (
-        "_seen", "_straight", "carries", "inputs", "reads_out", "saved", "specs", "unread", "wanted", "without",
+        "_seen", "_straight", "carries", "inputs", "reads_out", "saved", "shape", "shares", "specs", "unread", "wanted",
+        "without",
     )
 
     def __init__(self, op: Op, args: Sequence[Any], edges: Sequence[Any], parts: Sequence[Any]) -> None:
@@ -54,6 +61,8 @@ class Case:
         ])
         self.unread = [-1] * len(self.inputs)
         self.specs = tuple(map(spec_of, parts))
+        self.shape = parts[0].shape if len(parts) == 1 else None
+        self.shares = op.shared is not None
         self.carries = True in self.wanted and any(is_floating(spec.dtype) for spec in self.specs)
         # Which gradients have been wanted, and for those that were wanted again the rules as straight code; None if
         # there is none.
@@ -83,7 +92,11 @@ class Case:
                 # What comes once only is not worth writing.
                 self._seen.add(needs)
                 return None
-            found = self._straight[needs] = written(op, attrs, needs, grads, inputs, out)
+            if op.shared is not None and needs[0]:
+                found = from_parts(op.shared.rest, attrs, [getattr(value, "spec", value) for value in inputs])
+            else:
+                found = written(op, attrs, needs, grads, inputs, out)
+            self._straight[needs] = found
         if found is not None:
             specs = self.specs
             for position in range(len(specs)) if len(specs) > 1 else (0,):

@@ -12,7 +12,7 @@ from d2s.core.interpreter import TensorBase, register_wrapping, set_default_inte
 from d2s.core.op import Op
 from d2s.core.spec import default_dtype, is_floating
 from d2s.eager import views
-from d2s.eager.cases import case_of
+from d2s.eager.cases import case_of, known_case
 from d2s.eager.quiet import is_quiet, quiet
 from d2s.eager.straight import NotExact, exactly
 from d2s.eager.tape import Edge, OpNode
@@ -27,15 +27,8 @@ class EagerInterpreter:
     priority = 0
     checks_nan = False
 
-    def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
-        """Evaluate `op`; a result that shows (part of) its argument is linked to it as a view."""
-        result = self.evaluate(op, args, attrs)
-        if op.name in VIEW_OPS:
-            views.link(op, args, attrs, result)
-        return result
-
-    def evaluate(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
-        """Evaluate `op` without regard to views."""
+    def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any], links: bool = True) -> Any:
+        """Evaluate `op`; with `links`, a result that shows (part of) its argument is linked to it as a view."""
         # As `compute`, which would be one call more for each op.
         arrays: list[Any] = []
         is_wanted = False
@@ -51,19 +44,31 @@ class EagerInterpreter:
                 raise no_operand(arg)
         if op.kinds is not None and arrays[0].dtype.kind not in op.kinds:
             refuse(op, arrays, attrs)
+        is_wanted = is_wanted and op.is_differentiable and state.grad_enabled
+        # What the gradient needs as well is kept for it.
+        forward = op.shared.parts.forward if is_wanted and op.shared is not None else op.forward
         try:
             # Inside of `quiet` already: the forward function of an outer op calls ops itself.
-            result = op.forward(*arrays, **attrs) if is_quiet.get() else quiet.run(op.forward, *arrays, **attrs)
+            result = forward(*arrays, **attrs) if is_quiet.get() else quiet.run(forward, *arrays, **attrs)
         except Exception as error:
             refuse(op, arrays, attrs, error)
             raise
-        if is_wanted and op.is_differentiable and state.grad_enabled:
-            return _recorded(op, args, arrays, attrs, result)
-        if type(result) is np.ndarray:
-            return tensor_of(result)
-        if type(result) is tuple:
-            return tuple([tensor_of(np.asarray(part)) for part in result])
-        return tensor_of(np.asarray(result))
+        made: Any
+        if is_wanted:
+            made = _recorded(op, args, arrays, attrs, result)
+        elif type(result) is np.ndarray:
+            made = tensor_of(result)
+        elif type(result) is tuple:
+            made = tuple([tensor_of(np.asarray(part)) for part in result])
+        else:
+            made = tensor_of(np.asarray(result))
+        if links and op.name in VIEW_OPS:
+            views.link(op, args, attrs, made)
+        return made
+
+    def evaluate(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+        """Evaluate `op` without regard to views, and to what a subclass does beside."""
+        return EagerInterpreter.process(self, op, args, attrs, False)
 
 
 def compute(op: Op, arrays: Sequence[Any], attrs: dict[str, Any]) -> Any:
@@ -92,11 +97,14 @@ def refuse(op: Op, arrays: Sequence[Any], attrs: dict[str, Any], error: Exceptio
 
 
 def _recorded(op: Op, args: tuple[Any, ...], arrays: list[Any], attrs: dict[str, Any], result: Any) -> Any:
-    """Tensors for `result`, with a node that can differentiate them if there is a rule for what wants a gradient."""
+    """Tensors for `result`, with a node that can differentiate them if there is a rule for what wants a gradient.
+
+    Of an op that shares parts with its gradient `result` are the parts, of which the first is the result.
+    """
     edges: list[Edge | None] = []
     key: list[Any] | None = [op, default_dtype()]
     try:
-        for arg, array in zip(args, arrays, strict=True):
+        for arg, array in zip(args, arrays):  # noqa: B905 - it costs a tenth
             if arg is array:
                 edges.append(None)
                 key.append(exactly(arg))  # type: ignore[union-attr]
@@ -116,24 +124,35 @@ def _recorded(op: Op, args: tuple[Any, ...], arrays: list[Any], attrs: dict[str,
     except NotExact:
         key = None
         edges = [arg.edge() if isinstance(arg, Tensor) else None for arg in args]
+    parts: tuple[Any, ...] | None = None
+    if op.shared is not None:
+        parts = result
+        result = parts[0]
     several = type(result) is tuple
-    parts = [np.asarray(part) for part in result] if several else [
-        result if type(result) is np.ndarray else np.asarray(result)]
-    case = case_of(key, op, args, edges, parts)
+    outputs = tuple([np.asarray(part) for part in result]) if several else (
+        (result,) if type(result) is np.ndarray else (np.asarray(result),))
+    case = None if key is None else known_case(tuple(key))
+    if case is None or case.shape != outputs[0].shape:
+        case = case_of(key, op, args, edges, outputs)
     if not case.carries:
-        return tuple(map(tensor_of, parts)) if several else tensor_of(parts[0])
-    inputs, versions = case.inputs.copy(), case.unread.copy()
-    for index in case.saved:
-        inputs[index] = arg = args[index]
-        versions[index] = arg.version
+        return tuple(map(tensor_of, outputs)) if several else tensor_of(outputs[0])
+    inputs, versions = case.inputs, case.unread
+    if case.saved:
+        inputs, versions = inputs.copy(), versions.copy()
+        for index in case.saved:
+            inputs[index] = arg = args[index]
+            versions[index] = arg.version
     for index in case.without:
         edges[index] = None
-    out = (tuple(parts) if several else parts[0]) if case.reads_out else None
+    out = (outputs if several else outputs[0]) if case.reads_out else None
     made = OpNode(op, attrs, inputs, versions, edges, case.specs, out, case)
+    if parts is not None:
+        made.parts = parts
     if not several:
-        return _result(made, parts[0], 0) if case.reads_out else tensor_of(parts[0], False, made, 0)
+        return _result(made, outputs[0], 0) if case.reads_out else tensor_of(outputs[0], False, made, 0)
     return tuple([
-        _result(made, part, index) if is_floating(part.dtype) else tensor_of(part) for index, part in enumerate(parts)
+        _result(made, part, index) if is_floating(part.dtype) else tensor_of(part)
+        for index, part in enumerate(outputs)
     ])
 
 

@@ -11,6 +11,7 @@ and leaf when it comes to it, in the order of the walk, and raises what the walk
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import attrgetter
@@ -36,6 +37,8 @@ Key = tuple[Case | int | tuple[int, int] | None, ...]
 # The code of larger graphs would take long to compile; programs of ever new graphs start again from time to time.
 LARGEST = 500
 LIMIT = 200
+# So many elements are worth a look at whether a sum can be written over.
+_LARGE = 1 << 12
 # None: the graph has no plan.  Graphs that have come once, or whose rules are not written yet, are in `_met` only.
 _plans: dict[Key, Plan | None] = {}
 _met: set[Key] = set()
@@ -117,11 +120,13 @@ def _planned(nodes: Sequence[OpNode], places: dict[Node, int], has_hooks: bool) 
     ]
     body: list[str] = []
     namespace: dict[str, Any] = {
-        "add": np.add, "asarray": np.asarray, "zeros": np.zeros, "wrap": interpreter.wrap, "hooked": _hooked}
+        "add": np.add, "add_to": _add_to, "asarray": np.asarray, "zeros": np.zeros, "wrap": interpreter.wrap,
+        "hooked": _hooked}
     visits = sorted(nodes, key=attrgetter("sequence"), reverse=True)
     last = {places[edge[0]]: node for node in visits for edge in node.edges if edge is not None}
-    # Of the gradients summed up so far, by place and output.
+    # Of the gradients summed up so far, by place and output; and those of which nobody else has the array.
     specs = {(0, 0): nodes[0].specs[0]}
+    own: set[tuple[int, int]] = set()
     for node in visits:
         place, case = places[node], node.case
         straight = None if case is None else case.written
@@ -151,8 +156,10 @@ def _planned(nodes: Sequence[OpNode], places: dict[Node, int], has_hooks: bool) 
                 results.append(_gradient(target))
             else:
                 results.append(f"r{index}")
-                operands = f"{_gradient(target)}, r{index}"
-                total = f"quietly(add, {operands})" if has_hooks else f"add({operands})"
+                operands, adding = f"{_gradient(target)}, r{index}", "add_to" if target in own else "add"
+                total = f"quietly({adding}, {operands})" if has_hooks else f"{adding}({operands})"
+                if math.prod(spec.shape) >= _LARGE:  # type: ignore[arg-type]
+                    own.add(target)
                 sums.append(f"    {_gradient(target)} = {total if spec.shape else f'asarray({total})'}; del r{index}")
         body += _call(place, case, results, has_hooks)
         body += sums
@@ -164,6 +171,12 @@ def _planned(nodes: Sequence[OpNode], places: dict[Node, int], has_hooks: bool) 
     exec(_code_of("\n".join([*head, *body, "    return True"])), namespace)
     found: Plan = namespace["plan"]
     return found
+
+
+def _add_to(total: Any, more: Any) -> Any:
+    """The sum of two gradients, in the array of the first if it lies there as it would in a new one."""
+    in_order = total.flags.c_contiguous and more.flags.c_contiguous
+    return np.add(total, more, total if in_order else None)
 
 
 def _gradient(of: tuple[int, int]) -> str:
@@ -210,10 +223,13 @@ def _changed(place: int, case: Case) -> str:
 
 def _call(place: int, case: Case, results: Sequence[str], has_hooks: bool) -> list[str]:
     """Lines that call the rules of a node and free what they have read."""
-    node, inputs = f"n{place}", [f"i{place}[{index}].data" for index in case.saved]
-    grads = _gradients(place, case)
-    out = [f"{'*' if len(grads) > 1 else ''}{node}.out_data"] if case.reads_out else []
-    arguments = ", ".join([*grads, *out, *inputs])
+    node, grads = f"n{place}", _gradients(place, case)
+    if case.shares:
+        read = [f"*{node}.parts"]
+    else:
+        read = [f"{'*' if len(grads) > 1 else ''}{node}.out_data"] if case.reads_out else []
+        read += [f"i{place}[{index}].data" for index in case.saved]
+    arguments = ", ".join([*grads, *read])
     own = [*grads, *([f"i{place}"] if case.saved else [])]
     return [
         f"    {', '.join(results)}, = {f'quietly(f{place}, {arguments})' if has_hooks else f'f{place}({arguments})'}",

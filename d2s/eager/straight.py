@@ -177,6 +177,15 @@ def written(
     return Straight(writer.function(), [None if number is None else held[number].spec for number in writer.results])
 
 
+def from_parts(rest: Op, attrs: dict[str, Any], inputs: Sequence[TensorSpec]) -> Straight:
+    """The gradient of an op with respect to its first input, the only one that has any, from what `forward` has kept.
+
+    The function gets the gradient of the result and the parts; see `Op.share`.
+    """
+    function, nothing = rest.forward, (None,) * (len(inputs) - 1)
+    return Straight(lambda *arrays: (function(*arrays, **attrs), *nothing), [inputs[0], *nothing])
+
+
 def _noted(
     op: Op, attrs: dict[str, Any], needs: tuple[bool, ...], grads: Sequence[Any], inputs: Sequence[Any], out: Any
 ) -> _Writer:

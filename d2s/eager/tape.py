@@ -325,11 +325,13 @@ class OpNode(InteriorNode):
         Of a result that the rules read, the Tensor of each output: it must not be written to.
     written : TensorSpec or None
         The result that has been.
+    parts : tuple of arrays
+        Of an op that shares parts with its gradient; see `Op.share`.
     case : Case or None
         What is the same whenever the op runs on such inputs.
     """
 
-    __slots__ = ("attrs", "case", "inputs", "op", "out_data", "results", "versions", "written")
+    __slots__ = ("attrs", "case", "inputs", "op", "out_data", "parts", "results", "versions", "written")
 
     def __init__(
         self,
@@ -392,6 +394,8 @@ class OpNode(InteriorNode):
         self.released = True
         self.inputs = self.versions = ()
         self.out_data = self.results = None
+        if self.op.shared is not None:
+            self.parts = ()
 
     def saves_before(self, tensor: Tensor, before: Tensor) -> None:
         """Let an in-place op keep the value it wrote over: `before` names what `tensor` was.
@@ -431,6 +435,8 @@ class OpNode(InteriorNode):
     def _arrays(self, grads: Sequence[Any], case: Case) -> list[Any]:
         """What the rules as straight code read."""
         arrays = [grads[0].data] if len(grads) == 1 else [grad.data for grad in grads]
+        if case.shares:
+            return [*arrays, *self.parts]
         out = self.out_data
         if type(out) is tuple:
             arrays += out

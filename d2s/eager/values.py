@@ -30,6 +30,11 @@ class TensorValues:
         return list(self.data.shape)
 
     @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.data.ndim
+
+    @property
     def dtype(self) -> DType:
         """Element type, a NumPy dtype."""
         found: DType = self.data.dtype

@@ -34,10 +34,12 @@ def sigmoid_op(x: Array, *, out: Array | None = None) -> Any:
     """1 / (1 + exp(-x)); where exp overflows to infinity the result is 0, as it should be."""
     if not x.ndim:
         return 1 / (1 + np.exp(-x))
-    result = np.negative(x, out=out)
-    np.exp(result, out=result)
-    np.add(1, result, out=result)
-    return np.divide(1, result, out=result)
+    # As an array: NumPy takes as long to convert a number of Python as to add up hundreds.
+    one = np.ones((), x.dtype)
+    result = np.negative(x, out)
+    np.exp(result, result)
+    np.add(one, result, result)
+    return np.divide(one, result, result)
 
 
 sigmoid_op.vjp(lambda g, out, x: g * conj(out * (1 - out)))

@@ -117,19 +117,15 @@ def gelu_op(
     else:
         inner = erf_of(x * kind(math.sqrt(0.5)))
     inner += 1
-    result = np.multiply(x, kind(0.5), out=out)
-    result *= inner
-    return result
+    inner *= kind(0.5)
+    return np.multiply(inner, x, out=inner if out is None else out)
 
 
-@define_op("gelu_slope", kinds="f", infer=require_floating("gelu_slope", "f"), saves=("x",), out="apart", scratch=3)
-def gelu_slope_op(
-    x: Array, *, approximate: bool, out: Array | None = None,
-    scratch: tuple[Array | None, Array | None, Array | None] = (None, None, None),
-) -> Any:
-    """The derivative of gelu."""
-    if not x.ndim:
-        return gelu_slope_op.forward(x.reshape(1), approximate=approximate)[0]
+Scratch = tuple[Array | None, Array | None, Array | None]
+
+
+def _slope(x: Array, approximate: bool, out: Array | None, scratch: Scratch) -> tuple[Array, Array]:
+    """The derivative of gelu, and the share of x that gelu is."""
     kind, half = x.dtype.type, x.dtype.type(0.5)
     if approximate:
         slope = np.multiply(x, x, out=scratch[0])
@@ -153,7 +149,50 @@ def gelu_slope_op(
     t += 1
     t *= half
     rest += t
-    return rest
+    return rest, t
+
+
+@define_op(
+    "gelu_gradient",
+    kinds="f", infer=lambda g, x, *, approximate: require_floating("gelu", "f")(x),
+    saves=("g", "x"), out="apart", scratch=3,
+)
+def gelu_gradient_op(
+    g: Array, x: Array, *, approximate: bool, out: Array | None = None, scratch: Scratch = (None, None, None)
+) -> Any:
+    """g times the derivative of gelu."""
+    if not x.ndim:
+        return gelu_gradient_op.forward(g.reshape(1), x.reshape(1), approximate=approximate)[0]
+    slope = _slope(x, approximate, out, scratch)[0]
+    slope *= g
+    return slope
+
+
+@define_op(
+    "gelu_parts", kinds="f", fresh=True, in_order=True,
+    infer=lambda x, *, approximate: (require_floating("gelu", "f")(x),) * 2)
+def gelu_parts_op(x: Array, *, approximate: bool) -> tuple[Any, Any]:
+    """The result of gelu, and its derivative."""
+    if not x.ndim:
+        value, slope = gelu_parts_op.forward(x.reshape(1), approximate=approximate)
+        return value[0], slope[0]
+    slope, share = _slope(x, approximate, None, (None, None, None))
+    share *= x
+    return share, slope
+
+
+@define_op(
+    "gelu_rest", kinds="f", out="in place",
+    infer=lambda g, result, slope, *, approximate: require_floating("gelu", "f")(slope))
+def gelu_rest_op(
+    g: Array, result: Array, slope: Array, *, approximate: bool, out: Array | None = None
+) -> Any:
+    """What gelu_gradient computes, from the parts."""
+    # It lies in memory as there, like the slope.
+    return np.multiply(slope, g, out=np.empty_like(slope) if out is None else out)
+
+
+gelu_op.share(gelu_gradient_op, gelu_parts_op, gelu_rest_op)
 
 
 def _slope_of_slope(x: Tensor, approximate: bool) -> Tensor:
@@ -164,8 +203,11 @@ def _slope_of_slope(x: Tensor, approximate: bool) -> Tensor:
     return (1 - square(t)) * (inner - x * t * square(inner) + x * x * (3 * _CUBIC * _ROOT_2_OVER_PI))
 
 
-gelu_op.vjp(lambda g, out, x, *, approximate: g * bind(gelu_slope_op, x, approximate=approximate))
-gelu_slope_op.vjp(lambda g, out, x, *, approximate: g * _slope_of_slope(x, approximate))
+gelu_op.vjp(lambda g, out, x, *, approximate: bind(gelu_gradient_op, g, x, approximate=approximate))
+gelu_gradient_op.vjp(
+    lambda a, out, g, x, *, approximate: bind(gelu_gradient_op, a, x, approximate=approximate),
+    lambda a, out, g, x, *, approximate: a * g * _slope_of_slope(x, approximate),
+)
 
 
 @public()

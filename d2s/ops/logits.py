@@ -18,6 +18,7 @@ from d2s.ops.exponential import exp
 from d2s.ops.half_precision import in_float32
 from d2s.ops.promotion import floating
 from d2s.ops.reduction import sum
+from d2s.ops.row_groups import groups, has_groups
 
 
 def _infer_softmax(x: TensorSpec, *, axis: int = -1) -> TensorSpec:
@@ -29,6 +30,16 @@ def _infer_softmax(x: TensorSpec, *, axis: int = -1) -> TensorSpec:
 
 def softmax_of(x: Array, axis: int, out: Array | None = None) -> Array:
     """Softmax of an array, the largest element subtracted first."""
+    axes = (axis % x.ndim,) if x.ndim else ()
+    if not axes or not has_groups(axes, x, out):
+        return _softmax_at_once(x, axis, out)
+    result = np.empty_like(x) if out is None else out
+    for rows, target in groups(axes, x, result):
+        _softmax_at_once(rows, 1, target)
+    return result
+
+
+def _softmax_at_once(x: Array, axis: int, out: Array | None) -> Array:
     top = maximum_reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     result = np.asarray(np.subtract(x, top, out=out))
     np.exp(result, out=result)
@@ -42,12 +53,42 @@ def softmax_op(x: Array, *, axis: int = -1, out: Array | None = None) -> Array:
     return softmax_of(x, axis, out)
 
 
-def _softmax_gradient(g: Tensor, out: Tensor, axis: int) -> Tensor:
-    weighted = g * out
-    return weighted - out * sum(weighted, axis, keepdim=True)
+@define_op(
+    "softmax_gradient", kinds="f", infer=lambda g, probabilities, *, axis: _infer_softmax(probabilities, axis=axis),
+    saves=("g", "probabilities"), out="apart",
+)
+def softmax_gradient_op(g: Array, probabilities: Array, *, axis: int, out: Array | None = None) -> Array:
+    """``p * (g - sum(g * p))`` along `axis`: the gradient of softmax, from its result p."""
+    axes = (axis % g.ndim,) if g.ndim else ()
+    if not axes or not has_groups(axes, g, probabilities, out):
+        return _gradient_at_once(g, probabilities, axis, out)
+    found = np.empty_like(probabilities) if out is None else out
+    for g_rows, rows, target in groups(axes, g, probabilities, found):
+        _gradient_at_once(g_rows, rows, 1, target)
+    return found
 
 
-softmax_op.vjp(lambda g, out, x, *, axis=-1: _softmax_gradient(g, out, axis))
+def _gradient_at_once(g: Array, p: Array, axis: int, out: Array | None) -> Array:
+    found = np.multiply(g, p, out=np.empty_like(p) if out is None else out)
+    along = add_reduce(found, axis=axis, keepdims=True)
+    np.subtract(g, along, out=found)
+    found *= p
+    return found
+
+
+softmax_op.vjp(lambda g, out, x, *, axis=-1: bind(softmax_gradient_op, g, out, axis=axis))
+
+
+def _second_order(a: Tensor, g: Tensor, p: Tensor, axis: int) -> Tensor:
+    """Gradient of sum(a * softmax_gradient(g, p)) with respect to p."""
+    return a * (g - sum(g * p, axis, keepdim=True)) - g * sum(a * p, axis, keepdim=True)
+
+
+softmax_gradient_op.vjp(
+    # The gradient is a symmetric function of g: its gradient is itself.
+    lambda a, out, g, probabilities, *, axis: bind(softmax_gradient_op, a, probabilities, axis=axis),
+    lambda a, out, g, probabilities, *, axis: _second_order(a, g, probabilities, axis),
+)
 
 
 @define_op("log_softmax", kinds="f", infer=_infer_softmax, saves=("out",))

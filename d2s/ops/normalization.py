@@ -147,7 +147,7 @@ def standardize_rest_op(
 
 def _rest(g: Array, result: Array, scale: Array, axis: Axes, out: Array | None) -> Array:
     count = g.dtype.type(math.prod(g.shape[one] for one in axis))
-    found = np.multiply(g, result, out=out)
+    found = np.asarray(np.multiply(g, result, out=out))
     along = add_reduce(found, axis=axis, keepdims=True) / count
     # It lies in memory as there, like `result`: the order of elements decides how later sums are rounded.
     if out is None and found.strides != result.strides:

@@ -14,7 +14,6 @@ from d2s.eager.views import write_data
 from d2s.errors import ArgumentError, DTypeError, KeyNameError, NotSupportedError, ShapeError, StateError
 from d2s.optimizer.groups import Array, Group, Update, groups_of
 from d2s.optimizer.lr import LRScheduler
-from d2s.optimizer.scratch import Scratch
 from d2s.optimizer.writing import target_of
 from d2s.words import counted
 
@@ -61,7 +60,6 @@ class Optimizer:
     ) -> None:
         _check_learning_rate(learning_rate)
         self._learning_rate = learning_rate
-        self._scratch = Scratch()
         self._settings = (weight_decay, grad_clip, options or {})
         # While a Program is built by hand: those of the Program, which `minimize` takes.
         is_for_program = parameters is None and hasattr(current_interpreter(), "minimize")

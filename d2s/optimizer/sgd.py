@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from d2s.optimizer.groups import Update
 from d2s.optimizer.lr import LRScheduler
 from d2s.optimizer.optimizer import Optimizer
+from d2s.optimizer.pieces import are_large, pieces
 
 
 class SGD(Optimizer):
@@ -27,9 +30,15 @@ class SGD(Optimizer):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip)
 
     def _update(self, update: Update) -> None:
-        scratch = self._scratch.take(update.grad)
-        np.subtract(update.param.data, np.multiply(update.grad, update.rate, out=scratch), out=update.target)
-        self._scratch.give(scratch)
+        arrays = update.param.data, update.grad, update.target
+        if not are_large(*arrays):
+            np.subtract(update.param.data, update.grad * update.rate, out=update.target)
+            return
+        values, grads, targets = pieces(*arrays)
+        scratch = np.empty_like(grads[0])
+        changes = map(np.multiply, grads, repeat(update.rate), [scratch[: len(grad)] for grad in grads])
+        # In C from the first piece to the last: an interrupt comes before it or after it.
+        deque(map(np.subtract, values, changes, targets), maxlen=0)
 
 
 class Momentum(Optimizer):

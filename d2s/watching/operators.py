@@ -86,14 +86,14 @@ class _EagerWatch(EagerInterpreter):
         self._busy = False
         self._places: weakref.WeakKeyDictionary[InteriorNode, Location | None] = weakref.WeakKeyDictionary()
 
-    def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    def process(self, op: Op, args: tuple[Any, ...], attrs: dict[str, Any], links: bool = True) -> Any:
         if self._busy or state.current is not self:
             # Part of another op, or computed while something is traced.
-            return super().process(op, args, attrs)
+            return super().process(op, args, attrs, links)
         self._busy = True
         begin = time.perf_counter_ns()
         try:
-            result = super().process(op, args, attrs)
+            result = super().process(op, args, attrs, links)
         finally:
             self._busy = False
         end = time.perf_counter_ns()

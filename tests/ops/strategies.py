@@ -123,9 +123,21 @@ def _round(draw: Draw) -> Case:
     return Case([spaced(draw, draw(shapes()), offset=0.13)], {"decimals": draw(st.integers(-1, 1))})
 
 
-@case_of("gelu", "gelu_slope")
+@case_of("gelu", "gelu_parts")
 def _gelu(draw: Draw) -> Case:
     return Case([reals(draw, draw(shapes()), -3, 3)], {"approximate": draw(st.booleans())})
+
+
+@case_of("gelu_gradient")
+def _gelu_gradient(draw: Draw) -> Case:
+    shape = draw(shapes())
+    return Case([reals(draw, shape), reals(draw, shape, -3, 3)], {"approximate": draw(st.booleans())})
+
+
+@case_of("gelu_rest")
+def _gelu_rest(draw: Draw) -> Case:
+    shape = draw(shapes())
+    return Case([reals(draw, shape), reals(draw, shape), reals(draw, shape)], {"approximate": draw(st.booleans())})
 
 
 @case_of("cast")
@@ -295,6 +307,12 @@ def _cumprod(draw: Draw) -> Case:
 def _softmax(draw: Draw) -> Case:
     shape = draw(shapes())
     return Case([reals(draw, shape)], {"axis": draw(st.integers(0, max(len(shape) - 1, 0)))})
+
+
+@case_of("softmax_gradient")
+def _softmax_gradient(draw: Draw) -> Case:
+    shape = draw(shapes())
+    return Case([reals(draw, shape), reals(draw, shape)], {"axis": draw(st.integers(0, max(len(shape) - 1, 0)))})
 
 
 # --- shape ---------------------------------------------------------------------------------------------------------

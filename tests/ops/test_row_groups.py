@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from d2s.ops import row_groups
+from d2s.ops.logits import softmax_gradient_op, softmax_op
 from d2s.ops.normalization import (
     standardize_gradient_op,
     standardize_op,
@@ -34,6 +35,13 @@ def results(shape: tuple[int, ...], axis: tuple[int, ...], dtype: str, order: st
         standardize_gradient_op.forward(g, x, **attrs, **target()),
         standardize_rest_op.forward(g, *parts, **attrs, **target()),
     ]
+    if len(axis) == 1:
+        # Of one axis, counted from either end.
+        probabilities = softmax_op.forward(x, axis=axis[0], **target())
+        found += [probabilities, softmax_gradient_op.forward(g, probabilities, axis=axis[0] - x.ndim, **target())]
+        if out:
+            own = x.copy()
+            found.append(softmax_op.forward(own, axis=-1, out=own))
     # A result may lie where the operand was.
     return found if not out else [*found, standardize_op.forward(x, **attrs, out=x)]
 
