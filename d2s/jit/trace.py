@@ -229,16 +229,17 @@ def _follow(tracer: Tracer, run: Callable[[], Any], root: Block, code: CodeType)
             tracer.lowering.settle(path.blocks)
             tracer.leave_grad_mode()
             tracer.emit("return", (), (), {"result": template}, effect=True)
-        return Outcome(None, {}, None, state_of(tracer))
+        return ended
 
     def join(test: Value, first: tuple[Block, Outcome], second: tuple[Block, Outcome], into: Block) -> Outcome:
         emitted = tracer.emit("cond", (test,), (), {}, effect=True, blocks=(first[0], second[0]))
         emitted.record = tracer.new_value("record", None)
         tracer.definitions[emitted.record] = (emitted, into)
-        return Outcome(None, {}, None, state_of(tracer))
+        return ended
 
-    # The function makes all its objects anew on each path; there is nothing to put back.
+    # The function makes all its objects anew on each path; there is nothing to put back, nor to go on with.
     tracer._blocks.clear()
+    ended = Outcome(None, {}, None, state_of(tracer))
     explore(tracer, run, root, Heap([], tracer.is_outer), finish, join)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from types import (
     AsyncGeneratorType,
@@ -289,7 +289,18 @@ class Lowering:
 
     def forget(self, blocks: list[Block]) -> None:
         """Forget the objects that were made in these blocks."""
-        self.made = {key: made for key, made in self.made.items() if not any(made.block is block for block in blocks)}
+        forgotten = set(map(id, blocks))
+        self.made = {key: made for key, made in self.made.items() if id(made.block) not in forgotten}
+
+    def forget_given_up(self, known: Collection[int], are_merged: bool) -> None:
+        """Forget all but the objects `known` and those of the blocks that are open.
+
+        If paths `are_merged` later, what stands for a container of the run is asked then.
+        """
+        blocks = set(map(id, self.tracer.open_blocks()))
+        self.made = {
+            key: made for key, made in self.made.items()
+            if key in known or id(made.block) in blocks or (are_merged and is_open(made.thing))}
 
     def filled(self) -> dict[int, Any]:
         """What each object was filled with last."""
@@ -383,9 +394,9 @@ class Lowering:
 
     def settle(self, blocks: list[Block]) -> None:
         """At the end of blocks: objects that belong to them get what they hold at last."""
+        settled = set(map(id, blocks))
         for made in list(self.made.values()):
-            belongs = any(made.block is block for block in blocks) and self.tracer.in_scope(made.value)
-            if belongs and not made.is_whole:
+            if id(made.block) in settled and not made.is_whole and self.tracer.in_scope(made.value):
                 self._fill(made)
 
 

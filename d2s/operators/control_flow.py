@@ -62,8 +62,9 @@ def _merged(
     before = Heap([body, orelse, *tracer.held()], tracer.is_outer)
     mark = Mark(tracer)
     try:
-        return merge_outcomes(
-            tracer, test, trace_branch(tracer, body, before), trace_branch(tracer, orelse, before), before), None
+        with tracer.on_trial():
+            return merge_outcomes(
+                tracer, test, trace_branch(tracer, body, before), trace_branch(tracer, orelse, before), before), None
     except IteratorAdvanced:
         raise IteratorAdvanced(None if tracer.in_loop else place) from None
     except CannotMerge as reason:

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from d2s.operators.choices import may_be
+from d2s.operators.choices import Origin, origins_of
 from d2s.operators.converted import nested_in
 from d2s.operators.iterators import progress_of
 from d2s.operators.open_items import OpenItems
 from d2s.operators.restarts import ArraysOfTheRun
-from d2s.operators.sharing import relatives
+from d2s.operators.sharing import is_given_up, relatives
 from d2s.operators.turns import Turns
 from d2s.static.runtime import MISSING
 from d2s.static.variable import Variable
@@ -195,8 +195,10 @@ class Heap:
                 stack.extend((thing.func, thing.args, *thing.keywords.values()))
             elif isinstance(thing, BuiltinMethodType) and not isinstance(thing.__self__, ModuleType | type | None):
                 stack.append(thing.__self__)
+            elif isinstance(thing, Origin):
+                stack.extend(_not_given_up(thing.members().values()))
             elif isinstance(thing, OpenItems):
-                stack.extend(thing.elements.tensors())
+                stack.extend(_not_given_up(thing.elements.tensors()))
             elif isinstance(thing, Turns):
                 stack.extend(vars(thing).values())
             elif isinstance(thing, CellType) and is_outer(thing):
@@ -217,7 +219,7 @@ class Heap:
             stack.append(content)
         elif isinstance(node, Variable):
             # A write to one is a write to those that share its values, or may be the same.
-            stack.extend((*relatives(node), *may_be(node)))
+            stack.extend((*_not_given_up(relatives(node)), *origins_of(node)))
         elif isinstance(content, dict):
             stack.extend(content.values())
         elif not isinstance(node, bytearray | np.ndarray):
@@ -260,6 +262,11 @@ class Heap:
     def holds(self, thing: Any) -> bool:
         """True if `thing` existed when the snapshot was taken."""
         return id(thing) in self.nodes
+
+
+def _not_given_up(variables: Iterable[Variable]) -> list[Variable]:
+    """Without what another path has made: none can reach it here, and a snapshot that holds it would keep it in use."""
+    return [variable for variable in variables if not is_given_up(variable)]
 
 
 def _own_cells(function: FunctionType) -> list[tuple[str, CellType]]:

@@ -28,7 +28,7 @@ from d2s.operators.region import ENDS, IteratorAdvanced, trace_branch
 from d2s.operators.restarts import FOLLOWS, RECORDS, IteratorsOfTheRun, OfAnyKind, TooManyWays
 from d2s.operators.sharing import is_view, note_all_sources, note_chosen
 from d2s.operators.symbols import is_symbol, symbol_of
-from d2s.operators.trace_state import go_back, state_of, take_handed_out, take_loop_state
+from d2s.operators.trace_state import Remembered, go_back, state_of, take_handed_out, take_loop_state
 from d2s.operators.tracer import Tracer
 from d2s.operators.turn_errors import TurnErrors
 from d2s.operators.turn_flags import TurnFlags
@@ -73,7 +73,9 @@ def _is_symbolic(tracer: Tracer, test: Callable[[], Any]) -> bool:
     """True if only the run knows the answer of `test`; it is asked on trial."""
     tracer.in_test += 1
     try:
-        _, outcome = trace_branch(tracer, test, Heap([test, *tracer.held()], tracer.is_outer))
+        with tracer.on_trial() as trial:
+            _, outcome = trace_branch(tracer, test, Heap([test, *tracer.held()], tracer.is_outer))
+            trial.is_over = True
     except CannotMerge:
         return False
     finally:
@@ -212,8 +214,13 @@ class _Loop:
         """Record the loop."""
         try:
             for _ in range(MAX_ATTEMPTS):
-                if self._attempt():
+                remembered = Remembered(self.tracer)
+                with self.tracer.on_trial() as trial:
+                    is_recorded = self._attempt()
+                    trial.is_over = not is_recorded
+                if is_recorded:
                     return _Recorded(self.errors, self.code())
+                remembered.forget_the_rest()
             raise UnsupportedSyntaxError("what this loop carries does not settle", user_location(), kind="U21")
         finally:
             # Whoever else holds what was carried, and which views are in use, is found by references: keep none.

@@ -41,7 +41,7 @@ class Elements:
         self.is_older = is_older
         self.empty = empty
         self.keys = Elements() if issubclass(self.cls, dict) else None
-        self._tensors: list[weakref.ref[Variable]] = []
+        self._tensors: dict[int, weakref.ref[Variable]] = {}
 
     @property
     def cls(self) -> type:
@@ -50,11 +50,11 @@ class Elements:
 
     def note(self, variable: Variable) -> None:
         """Take note that `variable` was put in or taken out: others that are taken out may be the same tensor."""
-        self._tensors.append(weakref.ref(variable))
+        self._tensors[id(variable)] = weakref.ref(variable)
 
     def tensors(self) -> Iterator[Variable]:
         """Those still in use that may be elements."""
-        for reference in self._tensors:
+        for reference in tuple(self._tensors.values()):
             variable = reference()
             if variable is not None:
                 yield variable

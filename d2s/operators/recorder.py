@@ -48,7 +48,7 @@ Found = TypeVar("Found")
 
 
 class Run:
-    """One time of following the code of a region; `is_over` when it is followed again, from the start."""
+    """One time of following the code of a region; `is_over` when it is followed again, from the start, or given up."""
 
     __slots__ = ("around", "is_over")
 
@@ -162,6 +162,10 @@ class PathRecorder(StaticInterpreter):
         """How many blocks are open."""
         return len(self._blocks)
 
+    def open_blocks(self) -> Iterable[Block]:
+        """The blocks around the place where the trace is."""
+        return tuple(self._blocks)
+
     @property
     def is_outermost(self) -> bool:
         """True outside of branches and loops of the Program."""
@@ -196,6 +200,19 @@ class PathRecorder(StaticInterpreter):
         self._blocks.append(path.blocks[0])
         path.restart()
         self.run = path.run
+
+    @contextmanager
+    def on_trial(self) -> Iterator[Run]:
+        """Trace what may be given up: whoever does so sets `is_over`, which is set if this ends in an exception."""
+        around = self.run
+        self.run = run = Run(around)
+        try:
+            yield run
+        except BaseException:
+            run.is_over = True
+            raise
+        finally:
+            self.run = around
 
     @contextmanager
     def new_block(self, inputs: tuple[Value, ...] = ()) -> Iterator[Block]:

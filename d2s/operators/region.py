@@ -25,7 +25,7 @@ from d2s.operators.merging import merge_outcomes
 from d2s.operators.outcomes import Outcome
 from d2s.operators.recorder import MANY_PATHS, MAX_PATHS
 from d2s.operators.restarts import IteratorsOfTheRun, TooManyPaths
-from d2s.operators.trace_state import go_back, state_of
+from d2s.operators.trace_state import Remembered, go_back, state_of
 from d2s.operators.tracer import Tracer
 from d2s.static.program import Block, Value
 
@@ -56,7 +56,7 @@ def explore(
     join: Callable[[Value, tuple[Block, Outcome], tuple[Block, Outcome], Block], Outcome],
 ) -> Outcome:
     """Run `run` once for each path through it; the outcomes are joined from the last decision backwards."""
-    start = state_of(tracer)
+    start, remembered = state_of(tracer), Remembered(tracer)
     depth = tracer.depth
     paths = 0
     with tracer.region(root) as path:
@@ -77,6 +77,10 @@ def explore(
             # Python makes its objects anew on each path.
             tracer.lowering.forget(path.blocks)
             tracer.enter_root(path, depth)
+            if paths > 1:
+                # Those of the function go to its end, and are not merged.
+                remembered.forget_the_rest(
+                    () if tracer.is_outermost else [outcome.state for _, outcome in taken.values()])
             error: BaseException | None = None
             result: Any = None
             with noted_refusals() as refused:

@@ -317,10 +317,16 @@ def alive(references: list[weakref.ref[Variable]]) -> Iterator[Variable]:
             yield variable
 
 
+def is_given_up(variable: Variable) -> bool:
+    """True for what was made on another path, and is still held, because that path waits to be merged, say."""
+    run = variable.made_in
+    return run is not None and bool(run.is_given_up)
+
+
 def is_here(tracer: Tracer, variable: Variable) -> bool:
-    """False for what was made on another path, and is still held because that path waits to be merged."""
-    value, run = variable.value, variable.made_in
-    if run is not None and run.is_given_up:
+    """False for what was made on another path, or in another block."""
+    value = variable.value
+    if is_given_up(variable):
         return False
     return value in tracer.tensors or tracer.in_scope(value) or any(value in inputs for inputs in tracer.turn_inputs)
 
@@ -372,6 +378,6 @@ def share_nothing(variable: Variable) -> None:
 
 __all__ = [
     "HiddenView", "Sharing", "View", "alive", "chosen_relatives", "detached_here", "family_of", "hidden_view",
-    "is_here", "is_view", "join_view", "link", "note_all_sources", "note_chosen", "peers_of", "relatives", "root_of",
-    "share_nothing", "sharing_of", "taken_anew",
+    "is_given_up", "is_here", "is_view", "join_view", "link", "note_all_sources", "note_chosen", "peers_of",
+    "relatives", "root_of", "share_nothing", "sharing_of", "taken_anew",
 ]

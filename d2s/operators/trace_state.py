@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -105,6 +105,28 @@ def go_back(tracer: Tracer, before: TraceState) -> None:
     tracer.tensors = {**tracer.tensors, **before.tensors}
 
 
+class Remembered:
+    """What a tracer remembers of Values and objects when it comes to code that it may trace several times.
+
+    What only a time that is given up has added is forgotten: else each time would take longer than the one before,
+    since all that is remembered is looked at again and again.
+    """
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._tensors = frozenset(tracer.tensors)
+        self._made = frozenset(tracer.lowering.made)
+
+    def forget_the_rest(self, waiting: Collection[TraceState] = ()) -> None:
+        """Forget what belongs to blocks that are given up, but for what is so behind paths that wait to be merged."""
+        tracer = self._tracer
+        kept = self._tensors.union(*(state.tensors for state in waiting))
+        tracer.tensors = {
+            value: tensor for value, tensor in tracer.tensors.items()
+            if value in kept or value not in tracer.definitions or tracer.in_scope(value)}
+        tracer.lowering.forget_given_up(self._made, bool(waiting))
+
+
 def _handed_out(tracer: Tracer) -> HandedOut:
     return HandedOut(
         frozenset(tracer.left), frozenset(tracer.retaining), dict(tracer.hooks), dict(tracer.touched),
@@ -134,4 +156,4 @@ def take_loop_state(tracer: Tracer, after: TraceState, written: Iterable[Any]) -
     _hand_out(tracer, _handed_out(tracer).joined(after.handed_out))
 
 
-__all__ = ["HandedOut", "TraceState", "go_back", "state_of", "take_handed_out", "take_loop_state"]
+__all__ = ["HandedOut", "Remembered", "TraceState", "go_back", "state_of", "take_handed_out", "take_loop_state"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__ as features
 
 import functools
+import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
@@ -125,6 +126,8 @@ def load_function(code: CodeType, fn: FunctionType, operators: dict[str, object]
     not touched.
     """
     cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+    # What `types.coroutine` has made of a generator function is told by its code alone.
+    code = code.replace(co_flags=code.co_flags | fn.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE)
     closure = tuple(cells[name] if name in cells else CellType(operators[name]) for name in code.co_freevars)
     loaded = FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, closure)
     loaded.__kwdefaults__ = fn.__kwdefaults__

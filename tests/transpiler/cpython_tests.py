@@ -1,7 +1,8 @@
-"""``python -m tests.transpiler.cpython_tests``: CPython's own tests of library modules that are converted as a whole.
+"""``python -m tests.transpiler.cpython_tests``: CPython's own tests of modules that are converted as a whole.
 
 For each module its functions are transpiled and put in the place of the originals, then the module of package `test`
-that belongs to it runs, in a process of its own.  The outcome of every single test must be what it is without that.
+that belongs to it runs, in a process of its own; of tests of the language, it is these that are converted. The
+outcome of every single test must be what it is without that.
 """
 
 from __future__ import annotations
@@ -44,15 +45,39 @@ PAIRS = {
     "timeit": "test_timeit", "tokenize": "test_tokenize", "urllib.parse": "test_urlparse", "uuid": "test_uuid",
     "wave": "test_wave", "weakref": "test_weakset", "xml.sax.saxutils": "test_sax", "zipapp": "test_zipapp",
 }
+# Tests of the language itself, in which the functions of the tests are converted.
+LANGUAGE = (
+    "test_abstract_numbers", "test_asyncgen", "test_augassign", "test_baseexception", "test_binop", "test_bool",
+    "test_builtin", "test_call", "test_class", "test_compare", "test_complex", "test_contains", "test_coroutines",
+    "test_decorators", "test_defaultdict", "test_deque", "test_descr", "test_dict", "test_dictcomps",
+    "test_dictviews", "test_dynamic", "test_dynamicclassattribute", "test_enumerate", "test_except_star",
+    "test_exception_group", "test_exception_variations", "test_exceptions", "test_extcall", "test_float",
+    "test_format", "test_fstring", "test_funcattrs", "test_functools", "test_generator_stop", "test_generators",
+    "test_genericalias", "test_genexps", "test_global", "test_grammar", "test_hash", "test_index", "test_int",
+    "test_isinstance", "test_iter", "test_itertools", "test_keywordonlyarg", "test_list", "test_listcomps",
+    "test_long", "test_metaclass", "test_named_expressions", "test_opcodes", "test_operator", "test_patma",
+    "test_pep646_syntax", "test_pkg", "test_positional_only_arg", "test_pow", "test_property", "test_raise",
+    "test_range", "test_richcmp", "test_scope", "test_set", "test_setcomps", "test_slice", "test_sort",
+    "test_string_literals", "test_subclassinit", "test_super", "test_syntax", "test_tuple", "test_typechecks",
+    "test_unary", "test_unpack", "test_unpack_ex", "test_userdict", "test_userlist", "test_userstring",
+    "test_weakref", "test_with", "test_yield_from",
+)
+PAIRS |= {f"test.{name}": name for name in LANGUAGE}
 # These run in the test suite of d2s: quick ones that use many constructs.
-QUICK = ("calendar", "difflib", "fnmatch", "getopt", "graphlib", "json.decoder", "shlex", "textwrap")
+QUICK = (
+    "calendar", "difflib", "fnmatch", "getopt", "graphlib", "json.decoder", "shlex", "textwrap",
+    "test.test_asyncgen", "test.test_grammar", "test.test_patma", "test.test_scope", "test.test_with",
+)
 
-# Tests that look at what is documented to change: the frames around a call, the depth of recursion.
+# Tests that look at what is documented to change: the frames around a call, what `dir()` finds there, the depth of
+# recursion; or that hold functions of their module by a reference from before these were exchanged.
 _PLURALS = "test.test_gettext.GNUTranslationsClassPluralFormsTestCase"
 KNOWN = frozenset({
     "test.test_contextlib.TestExitStack.test_exit_exception_traceback",
+    "test.test_descr.ClassPropertiesAndMethods.test_dir",
     "test.test_enum.TestSpecial.test_pickle_enum_function", f"{_PLURALS}.test_plural_forms_null_translations",
     f"{_PLURALS}.test_plural_context_forms_null_translations",
+    "test.test_functools.TestLRUPy.test_pickle", "test.test_functools.TestPartialMethod.test_repr",
     "test.test_plistlib.TestBinaryPlistlib.test_deep_nesting",
 })
 
@@ -99,7 +124,9 @@ def convert_module(name: str) -> int:
     for owner, attribute, function, wrapper in functions_of(module, module):
         if isinstance(function, property):
             parts = map(converted, (function.fget, function.fset, function.fdel))
-            setattr(owner, attribute, property(*parts, function.__doc__))
+            # Names like `__dict__` cannot be given another property.
+            with contextlib.suppress(AttributeError, TypeError):
+                setattr(owner, attribute, property(*parts, function.__doc__))
             continue
         new = converted(function)
         if new is not function:
@@ -159,7 +186,7 @@ def run_here(name: str, is_converted: bool) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     importlib.import_module("d2s.transpiler")  # what it imports is there in both cases
     count = convert_module(name) if is_converted else 0
-    suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{PAIRS[name]}")
+    suite = unittest.defaultTestLoader.loadTestsFromName(f"test.{PAIRS.get(name, name.removeprefix('test.'))}")
     result = _Outcomes()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         suite.run(result)
