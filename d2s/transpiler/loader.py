@@ -33,7 +33,9 @@ class CodeIdentity:
     @classmethod
     def of(cls, code: CodeType) -> CodeIdentity:
         """The identity of an existing code object."""
-        return cls(code.co_filename, code.co_flags & _FEATURE_FLAGS, code.co_name, code.co_qualname)
+        # What `types.coroutine` has made of a generator function is told by its code alone.
+        flags = code.co_flags & (_FEATURE_FLAGS | inspect.CO_ITERABLE_COROUTINE)
+        return cls(code.co_filename, flags, code.co_name, code.co_qualname)
 
 
 def compile_function(
@@ -61,8 +63,9 @@ def compile_function(
     # The factory is never run: it only makes the compiler treat the outer names as cells.
     factory = make_function("factory", list(outer_names), [definition], definition)
     module = gast.gast_to_ast(gast.fix_missing_locations(gast.Module(body=[factory], type_ignores=[])))
-    code = compile(module, identity.file, "exec", flags=identity.flags, dont_inherit=True)
+    code = compile(module, identity.file, "exec", flags=identity.flags & _FEATURE_FLAGS, dont_inherit=True)
     inner = _only_code(_only_code(code))
+    inner = inner.replace(co_flags=inner.co_flags | identity.flags & inspect.CO_ITERABLE_COROUTINE)
     return _renamed(inner, inner.co_qualname, identity.qualname, identity.name, generated)
 
 
@@ -126,8 +129,6 @@ def load_function(code: CodeType, fn: FunctionType, operators: dict[str, object]
     not touched.
     """
     cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
-    # What `types.coroutine` has made of a generator function is told by its code alone.
-    code = code.replace(co_flags=code.co_flags | fn.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE)
     closure = tuple(cells[name] if name in cells else CellType(operators[name]) for name in code.co_freevars)
     loaded = FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, closure)
     loaded.__kwdefaults__ = fn.__kwdefaults__

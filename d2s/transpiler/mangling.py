@@ -52,10 +52,10 @@ def _apply(function: Any, value: Any) -> Any:
     return function(value) if isinstance(value, str) else value
 
 
+# Keywords of calls, classes and class patterns are not mangled.
 _NAME_FIELDS: dict[type, tuple[str, ...]] = {
     gast.Name: ("id",),
     gast.Attribute: ("attr",),
-    gast.keyword: ("arg",),
     gast.Global: ("names",),
     gast.Nonlocal: ("names",),
     gast.alias: ("name", "asname"),
@@ -63,6 +63,5 @@ _NAME_FIELDS: dict[type, tuple[str, ...]] = {
     gast.MatchAs: ("name",),
     gast.MatchStar: ("name",),
     gast.MatchMapping: ("rest",),
-    gast.MatchClass: ("kwd_attrs",),
     **dict.fromkeys(FUNCTIONS, ("name",)),
 }

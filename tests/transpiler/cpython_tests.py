@@ -74,6 +74,7 @@ QUICK = (
 _PLURALS = "test.test_gettext.GNUTranslationsClassPluralFormsTestCase"
 KNOWN = frozenset({
     "test.test_contextlib.TestExitStack.test_exit_exception_traceback",
+    "test.test_contextlib_async.TestAsyncExitStack.test_exit_exception_traceback",
     "test.test_descr.ClassPropertiesAndMethods.test_dir",
     "test.test_enum.TestSpecial.test_pickle_enum_function", f"{_PLURALS}.test_plural_forms_null_translations",
     f"{_PLURALS}.test_plural_context_forms_null_translations",

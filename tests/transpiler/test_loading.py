@@ -7,6 +7,7 @@ import inspect
 import linecache
 import pickle
 import traceback
+import types
 import weakref
 
 import pytest
@@ -112,6 +113,74 @@ def recursive(n):
     if n == 0:
         return 0
     return 1 + recursive(n - 1)
+
+
+def _given(**named):
+    return named
+
+
+class _Base:
+    def __init_subclass__(cls, **options):
+        cls.options = options
+
+
+class _Private:
+    def keywords(self, value):
+        made = _given(__key=1)
+        if value:
+            made.update(__other=2)
+        return made
+
+    def of_pattern(self, value):
+        match value:
+            case _Private(__field=found):
+                return found
+            case {"key": __rest}:
+                return __rest
+        return None
+
+    def of_class(self):
+        class Made(_Base, __flag=True):
+            pass
+
+        return Made.options
+
+    def parameter(self, __value=3):
+        return self.parameter.__func__.__code__.co_varnames, __value
+
+
+def test_names_of_keywords_are_not_mangled_in_classes(converted):
+    private = _Private()
+    private.__dict__.update(__field="plain", _Private__field="mangled")
+    for method in (_Private.keywords, _Private.parameter):
+        assert converted(method)(private, 1) == method(private, 1)
+    for value in (private, {"key": 5}):
+        assert converted(_Private.of_pattern)(private, value) == _Private.of_pattern(private, value)
+    assert converted(_Private.of_class)(private) == {"__flag": True}
+    assert converted(_Private.keywords)(private, 1) == {"__key": 1, "__other": 2}
+
+
+@types.coroutine
+def _pause(value):
+    if value:
+        return (yield value)
+    return "at once"
+
+
+def test_awaitable_generators_stay_awaitable(converted):
+    pause = converted(_pause)
+
+    async def waits(value):
+        return await pause(value)
+
+    with pytest.raises(StopIteration) as ended:
+        waits(0).send(None)
+    assert ended.value.value == "at once"
+    waiting = waits(7)
+    assert waiting.send(None) == 7
+    with pytest.raises(StopIteration) as ended:
+        waiting.send("sent")
+    assert ended.value.value == "sent"
 
 
 def test_recursion_finds_the_global_of_its_own_name():
