@@ -96,7 +96,8 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     grads = [None] * len(outputs) if grad_outputs is None else _listed(grad_outputs)
     grads = [
-        tensor_of(np.ones_like(out.data)) if given is None else given for out, given in zip(outputs, grads, strict=True)
+        tensor_of(np.ones(out.data.shape, out.data.dtype)) if given is None else given
+        for out, given in zip(outputs, grads, strict=True)
     ]
     walk = Walk(keep, create_graph, edges, blocked)
     walk.run(_roots(outputs, grads))

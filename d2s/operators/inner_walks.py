@@ -9,8 +9,10 @@ from functools import partial, wraps
 from typing import Any
 
 from d2s.core.interpreter import TensorBase
+from d2s.eager.backward import grad
 from d2s.operators.attempts import check_known, done_or_raised, tried
 from d2s.operators.hook_effects import Watch, exceptions_named_in
+from d2s.operators.inner_gradients import recorded_gradients
 from d2s.operators.open_items import is_open
 from d2s.operators.restarts import WalksInRegions
 from d2s.operators.tracer import Tracer
@@ -63,6 +65,9 @@ def gradients_of(
     tracer: Tracer, function: Any, outputs: list[Any], inputs: list[Any], options: dict[str, Any]
 ) -> list[Any]:
     """``function(outputs, inputs, **options)``, which is `grad`, when the Program runs: a tensor for each input."""
+    recorded = recorded_gradients(tracer, outputs, inputs, options, function is grad and options["allow_unused"])
+    if recorded is not None:
+        return recorded
     symbols = [tracer.symbol(tensor) for tensor in inputs]
     found = walk_from(tracer, function, outputs, {"inputs": symbols, **options})
     with tracer.unguarded():

@@ -316,6 +316,13 @@ class Tracer(TensorsOfObjects):
         self._guard_outer(tensor, *("{v}.is_leaf", "a leaf") if is_leaf else ("not {v}.is_leaf", "computed"))
         return is_leaf
 
+    def is_outer_hooked(self, tensor: Any) -> bool:
+        """True if a leaf from outside has gradient hooks; another Program is for those of the other kind."""
+        is_hooked = bool(tensor._leaf and tensor._leaf.hooks)
+        self._guard_outer(tensor, *("{v}._leaf and {v}._leaf.hooks", "with hooks") if is_hooked else (
+            "not ({v}._leaf and {v}._leaf.hooks)", "without hooks"))
+        return is_hooked
+
     def _guard_outer(self, tensor: Any, test: str, said: str) -> None:
         self.guards.add(Guard(self.sources[self.captured[id(tensor)][1]], test, (), said, is_live=True))
 

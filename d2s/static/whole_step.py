@@ -19,8 +19,8 @@ from d2s.errors import Location
 from d2s.static.backward import BackwardPlan
 from d2s.static.program import Block, Names, Operator, Program, Value, all_values, map_values, values_in, walk_operators
 
-# In the forward part: what would need a gradient rule that runs the user's code, or is a leaf of the run itself.
-_REFUSED_BEFORE = frozenset({"leaf", "py_layer", "py_func"})
+# In the forward part: what would need a gradient rule that runs the user's code.
+_REFUSED_BEFORE = frozenset({"py_layer", "py_func"})
 # What may be in the backward part beside ops; the rest reports an error, or runs user code where more can be seen.
 _ALLOWED_AFTER = frozenset({
     "cond", "reversed_turns", "branch_of", "has_turns", "is_first_turn", "is_present", "zeros_like", "or_zeros",
@@ -66,9 +66,9 @@ def loss_of(program: Program) -> int | None:
         return None
     if loss.spec is None or not loss.spec.is_static or math.prod(loss.spec.shape) != 1:  # type: ignore[arg-type]
         return None
-    outer = set(program.inputs)
+    outer, unseen = set(program.inputs), _unseen_leaves(program, before)
     for operator in _inside(before):
-        if operator.kind in _REFUSED_BEFORE:
+        if operator.kind in _REFUSED_BEFORE or (operator.kind == "leaf" and operator not in unseen):
             return None
         if operator.kind in ("materialise", "rewrite") and operator is not made:
             value = operator.inputs[0]
@@ -78,6 +78,13 @@ def loss_of(program: Program) -> int | None:
     if any(operator.effect for operator in before[before.index(made) :]):
         return None
     return program.outputs.index(loss)
+
+
+def _unseen_leaves(program: Program, before: list[Operator]) -> set[Operator]:
+    """The leaves made in the run of which nobody has the Tensor: nobody can see whether they get a gradient."""
+    read = {value for operator in program.all_operators() for value in operator.reads()}
+    read.update(value for operator in program.all_operators() for block in operator.blocks for value in block.outputs)
+    return {operator for operator in before if operator.kind == "leaf" and operator.outputs[1] not in read}
 
 
 def whole_step(program: Program, edges: Sequence[Value], plan: BackwardPlan) -> WholeStep | None:
@@ -103,9 +110,16 @@ def whole_step(program: Program, edges: Sequence[Value], plan: BackwardPlan) -> 
     rest = program.operators[place + 1 :]
     if not inlined.seen:
         rest = list(_checked_behind_hooks(rest))
-    operators = [*program.operators[:place], *inlined.operators(), *rest]
+    operators = [*map(_without_tensor, program.operators[:place]), *inlined.operators(), *rest]
     whole = Program(program.name, Block(program.inputs, operators, ()))
     return WholeStep(whole, plan, conditional)
+
+
+def _without_tensor(operator: Operator) -> Operator:
+    """A leaf that nobody sees is the values that it has."""
+    if operator.kind != "leaf":
+        return operator
+    return Operator("stop_gradient", operator.inputs, operator.outputs[:1], location=operator.location)
 
 
 def _reads_chosen(backward: Program) -> bool:

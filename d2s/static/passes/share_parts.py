@@ -15,6 +15,8 @@ def run(program: Program, kept: frozenset[Value]) -> Program:
     names: Names | None = None
     # Where ops stand that can share, by what their gradient would be.
     places: dict[tuple[str, tuple[Value, ...]], int] = {}
+    # Those that do already: an op may have several gradients.
+    sharing: dict[int, Shared] = {}
     for position, operator in enumerate(operators):
         op = pure_op(operator)
         if op is None:
@@ -22,10 +24,13 @@ def run(program: Program, kept: frozenset[Value]) -> Program:
         if op.shared is not None:
             places[op.shared.gradient.name, operator.inputs] = position
         place = places.get((op.name, operator.inputs[1:]))
-        if place is None or operators[place].attrs != operator.attrs:
+        if place is None or operators[place].attrs != operator.attrs or not operator.outputs[0].stop_gradient:
+            # A gradient that is differentiated in its turn stays what there is a rule for.
             continue
         names = names or _names_of(program)
-        shared, operators[place] = _parts(operators[place], names)
+        if place not in sharing:
+            sharing[place], operators[place] = _parts(operators[place], names)
+        shared = sharing[place]
         operators[position] = Operator(
             shared.rest.name, (operator.inputs[0], *operators[place].outputs), operator.outputs, operator.attrs,
             shared.rest, location=operator.location)
