@@ -26,7 +26,7 @@ from d2s.static.passes import PassReport, optimized
 from d2s.static.passes.in_place import InPlacePlan, plan_in_place
 from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.skeleton import Skeletons, leaves_one
-from d2s.static.whole_step import WholeStep, loss_of, whole_step
+from d2s.static.whole_step import WholeStep, inner_backwards, whole_step
 from d2s.words import counted
 
 _numbers = itertools.count()
@@ -208,33 +208,41 @@ class Compiled:
     def step(self) -> StepFunction | None:
         """The Program with the backward that it asks for in place, if it is a training step in which that is right."""
         is_plain = self.reachable and self.is_exact and not (self.turn_tensors or self.program.identities)
-        loss = loss_of(self.program) if is_plain and not self.checks else None
-        if loss is None or (self.has_regions and self.reachable != (loss,)):
-            # What another result leads to beside the loss depends on the path of the run.
+        backwards = inner_backwards(self.program) if is_plain and not self.checks else []
+        losses = {backward.loss for backward in backwards}
+        if not backwards or (self.has_regions and not losses.issuperset(self.reachable)):
+            # What another result leads to beside the losses depends on the path of the run.
             return None
-        plan = self._whole_plan if self.reachable == (loss,) else append_backward(
-            self.program, self.edges, (loss,), tensors=self.tensors)
-        assert plan is not None
-        # Another backward of the run has to find everything used up.
-        if not (plan.knows_writes and plan.visited >= self.all_visited):
+        plans, used_up = [], set[Operator]()
+        for backward in backwards:
+            plan = self._whole_plan if self.reachable == (backward.loss,) else append_backward(
+                self.program, self.edges, (backward.loss,), tensors=self.tensors)
+            assert plan is not None
+            if not (plan.knows_writes and used_up.isdisjoint(plan.visited)):
+                return None
+            if any(operator.kind == "modified_in_place" for operator in plan.program.all_operators()):
+                # Whether the write comes before the backward or after it, the tape knows.
+                return None
+            plans.append(plan)
+            if not backward.keeps_graph:
+                used_up |= plan.visited
+        if not used_up >= self.all_visited:
+            # Another backward of the run has to find everything used up.
             return None
-        if any(operator.kind == "modified_in_place" for operator in plan.program.all_operators()):
-            # Whether the write comes before the backward or after it, the tape knows.
-            return None
-        whole = whole_step(self.program, self.edges, plan)
+        whole = whole_step(self.program, self.edges, list(zip(backwards, plans, strict=True)))
         return None if whole is None else self._step_function(whole)
 
     def _step_function(self, whole: WholeStep) -> StepFunction:
         for check in FORWARD_CHECKS:
             check(whole.program)
-        saved = whole.plan.saved
+        saved = whole.saved
         # What turns and branches keep goes by records; all else is a value of the function.
         kept = [value for block, values in saved.items() if block is not self.program.block for value in values]
         program, reports = optimized(whole.program, kept, batch_products=self.strategy.batch_products)
         in_place = plan_in_place(program.block, self.tensors)
         self.parts["step"] = Part(reports, in_place)
         source = forward_source(
-            "step", program.block, saved, whole.plan.records, self.program.outputs, self.tensors,
+            "step", program.block, saved, whole.records, self.program.outputs, self.tensors,
             self.hook_points, in_place)
         checks = any(operator.kind in ("check_input", "check_chosen") for operator in whole.program.all_operators())
         return StepFunction(load(source, self.program.name), source, whole.sees_no_hooks, checks)

@@ -1,4 +1,4 @@
-"""A training step as one Program: the backward that `loss.backward()` asks for, put in its place.
+"""A training step as one Program: the backward that each `loss.backward()` asks for, put in its place.
 
 Where a static function calls `backward()` on a value that it has computed, nothing can be seen between the operators
 of that backward but gradient hooks and the gradients of leaves.  So its Program is derived at once and stands where
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -36,30 +36,63 @@ class WholeStep:
     Attributes
     ----------
     program : Program
-    plan : BackwardPlan
-        What was put in.
+    saved : dict of Block to tuple of Value
+        What the run keeps of turns and branches.
+    records : set of Value
     sees_no_hooks : bool
         True if it may run only while no leaf has hooks: which contribution to a leaf is the last one is not known
         before the run.
     """
 
     program: Program
-    plan: BackwardPlan
+    saved: dict[Block, tuple[Value, ...]]
+    records: frozenset[Value]
     sees_no_hooks: bool
 
 
-def loss_of(program: Program) -> int | None:
-    """The number of the output that the only `backward` of `program` starts from, if it can be put in place."""
-    found = [operator for operator in program.all_operators() if operator.kind == "backward"]
-    if len(found) != 1 or found[0] not in program.operators:
+@dataclasses.dataclass(frozen=True)
+class InnerBackward:
+    """A `backward` in a Program that can be put in place.
+
+    Attributes
+    ----------
+    operator : Operator
+    loss : int
+        The number of the output that it starts from.
+    keeps_graph : bool
+        True if the same operators may be gone back through again.
+    """
+
+    operator: Operator
+    loss: int
+    keeps_graph: bool
+
+
+def inner_backwards(program: Program) -> list[InnerBackward]:
+    """The `backward`s of `program`, in order; none if one of them cannot be put in place."""
+    found = []
+    made = set[Operator]()
+    for operator in program.all_operators():
+        if operator.kind == "backward":
+            backward = _inner_backward(program, operator, made)
+            if backward is None:
+                return []
+            found.append(backward)
+    return found
+
+
+def _inner_backward(program: Program, found: Operator, losses: set[Operator]) -> InnerBackward | None:
+    """One of them, if nobody can see that it is put in place; `losses` have become Tensors for others, before it."""
+    if found not in program.operators:
         return None
-    before = program.operators[: program.operators.index(found[0])]
-    tensor, *options = found[0].attrs["call"]
-    if options != [None, False]:
+    before = program.operators[: program.operators.index(found)]
+    tensor, *options = found.attrs["call"]
+    if options not in ([None, False], [None, True]):
         return None
     made = next((operator for operator in before if tensor in operator.outputs), None)
     if made is None or made.kind != "materialise" or made.inputs[0] not in program.outputs:
         return None
+    losses.add(made)
     loss = made.inputs[0]
     # A value that control flow has chosen may be a Tensor of the caller.
     if not any(loss in operator.outputs and operator.op is not None for operator in before):
@@ -70,14 +103,14 @@ def loss_of(program: Program) -> int | None:
     for operator in _inside(before):
         if operator.kind in _REFUSED_BEFORE or (operator.kind == "leaf" and operator not in unseen):
             return None
-        if operator.kind in ("materialise", "rewrite") and operator is not made:
+        if operator.kind in ("materialise", "rewrite") and operator not in losses:
             value = operator.inputs[0]
             if not value.stop_gradient and value not in outer:
                 return None
     # Nothing of the user's may run while the loss is there and its gradient is not.
     if any(operator.effect for operator in before[before.index(made) :]):
         return None
-    return program.outputs.index(loss)
+    return InnerBackward(found, program.outputs.index(loss), options[1])
 
 
 def _unseen_leaves(program: Program, before: list[Operator]) -> set[Operator]:
@@ -87,32 +120,50 @@ def _unseen_leaves(program: Program, before: list[Operator]) -> set[Operator]:
     return {operator for operator in before if operator.kind == "leaf" and operator.outputs[1] not in read}
 
 
-def whole_step(program: Program, edges: Sequence[Value], plan: BackwardPlan) -> WholeStep | None:
-    """`program` with the backward `plan` in place of its `backward`, or None if that could be noticed."""
-    backward = plan.program
-    if any(operator.op is None and operator.kind not in _ALLOWED_AFTER for operator in backward.all_operators()):
-        return None
-    place = next(i for i, operator in enumerate(program.operators) if operator.kind == "backward")
-    conditional = bool(plan.conditional)
+def whole_step(
+    program: Program, edges: Sequence[Value], backwards: Sequence[tuple[InnerBackward, BackwardPlan]],
+) -> WholeStep | None:
+    """`program` with the plans of its `backwards` in their places, or None if that could be noticed."""
+    conditional = any(plan.conditional for _, plan in backwards)
     if conditional and any(
         operator.kind in ("register_hook", "hook_point") for operator in program.all_operators()
     ):
         return None
-    loss = program.outputs[plan.reached[0]]
+    names = Names()
+    for value in all_values(program):
+        names.fresh(value.name)
+    operators: list[Operator] = []
+    start, only_looks = 0, False
+    for backward, plan in backwards:
+        if not all(operator.op is not None or operator.kind in _ALLOWED_AFTER
+                   for operator in plan.program.all_operators()):
+            return None
+        place = program.operators.index(backward.operator)
+        inlined = _Inlined(program, edges, plan, names, _seed(program.outputs[plan.reached[0]]), place, bool(start))
+        if (inlined.seen or program.versions) and _reads_chosen(plan.program):
+            # Only the path tells which of several tensors must not have been written to.
+            return None
+        between = map(_without_tensor, program.operators[start:place])
+        operators += _checked_behind_hooks(between) if only_looks else between
+        only_looks = not inlined.seen
+        operators += inlined.operators()
+        start = place + 1
+    rest = program.operators[start:]
+    operators += _checked_behind_hooks(rest) if only_looks else rest
+    saved: dict[Block, tuple[Value, ...]] = {}
+    for _, plan in backwards:
+        for block, values in plan.saved.items():
+            saved[block] = tuple(dict.fromkeys((*saved.get(block, ()), *values)))
+    records = frozenset(record for _, plan in backwards for record in plan.records)
+    return WholeStep(Program(program.name, Block(program.inputs, operators, ())), saved, records, conditional)
+
+
+def _seed(loss: Value) -> Value:
+    """Where a backward starts: one."""
     assert loss.spec is not None
-    seed = Value(
+    return Value(
         f"{loss.name}@GRAD", loss.spec, constant=np.ones(loss.spec.shape, loss.spec.dtype),
         is_constant=True)
-    inlined = _Inlined(program, edges, plan, seed, place)
-    if (inlined.seen or program.versions) and _reads_chosen(backward):
-        # Only the path tells which of several tensors must not have been written to.
-        return None
-    rest = program.operators[place + 1 :]
-    if not inlined.seen:
-        rest = list(_checked_behind_hooks(rest))
-    operators = [*map(_without_tensor, program.operators[:place]), *inlined.operators(), *rest]
-    whole = Program(program.name, Block(program.inputs, operators, ()))
-    return WholeStep(whole, plan, conditional)
 
 
 def _without_tensor(operator: Operator) -> Operator:
@@ -130,14 +181,13 @@ class _Inlined:
     """The operators of a backward Program as operators of the Program that it was derived from."""
 
     def __init__(
-        self, program: Program, edges: Sequence[Value], plan: BackwardPlan, seed: Value, place: int,
+        self, program: Program, edges: Sequence[Value], plan: BackwardPlan, names: Names, seed: Value, place: int,
+        is_behind_others: bool,
     ) -> None:
         self.plan = plan
         self.call = program.operators[place].location
         self.edges = edges
-        self.names = Names()
-        for value in all_values(program):
-            self.names.fresh(value.name)
+        self.names = names
         self.values: dict[Value, Value] = dict(zip(plan.program.inputs, (seed,), strict=True))
         self.nested = {
             operator.attrs["edge"]
@@ -148,7 +198,7 @@ class _Inlined:
         self.sums: dict[int, Value] = {}
         # Whether code that is not generated can have run since the beginning.
         before = _inside(program.operators[:place])
-        self.seen = any(operator.kind == "python" and operator.effect for operator in before)
+        self.seen = is_behind_others or any(operator.kind == "python" and operator.effect for operator in before)
         # Versions of Tensors that are made only behind the backward: nobody can have written to them.
         self.later = {
             operator.outputs[0] for operator in _inside(program.operators[place + 1 :]) if operator.kind == "version"}
@@ -241,7 +291,7 @@ class _Inlined:
                         location=_of_gradient(self.call))
 
 
-def _checked_behind_hooks(operators: list[Operator]) -> Iterator[Operator]:
+def _checked_behind_hooks(operators: Iterable[Operator]) -> Iterator[Operator]:
     """What follows backward where no code of the user has run before.
 
     What has been read is looked at again because hooks may have changed it: only where backward has called some.
