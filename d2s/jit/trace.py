@@ -15,18 +15,17 @@ from d2s.operators import conversion
 from d2s.operators.foreign_results import ForeignResults
 from d2s.operators.guards import GuardSet, function_guards
 from d2s.operators.heap import Heap
+from d2s.operators.inner_gradients import leads_back_to
 from d2s.operators.outcomes import Outcome
 from d2s.operators.region import REFUSALS, explore, refuse_endless_walk
 from d2s.operators.restarts import (
     ArraysOfTheRun,
     FollowBoth,
-    IteratorsOfTheRun,
-    ListsOfTheRun,
+    Learned,
     OfAnyKind,
-    StoppedTensors,
     TooManyPaths,
     TooManyWays,
-    WalksInRegions,
+    UsedUpGraphs,
 )
 from d2s.operators.sizes import OpenSizes, Place
 from d2s.operators.sources import Argument, Source, fetcher
@@ -92,14 +91,11 @@ def record(
     merging: dict[Location | None, int] = {}
     followed: set[Location | None] = set()
     of_any_kind: dict[Location | None, frozenset[str]] = {}
-    makes_arrays = walks_in_regions = are_numbers = opens_lists = opens_iterators = merges_all = False
-    stops_tensors = False
+    learned = set[type[Learned]]()
+    are_numbers = merges_all = False
     refused: Exception | None = None
     while True:
-        tracer = Tracer(Program(name), numbers, OpenSizes(sizes, steering))
-        tracer.late_arrays.are_all_late, tracer.lists_are_open = makes_arrays, opens_lists
-        tracer.iterators_are_open, tracer.walks_in_regions = opens_iterators, walks_in_regions
-        tracer.stops_tensors = stops_tensors
+        tracer = Tracer(Program(name), numbers, OpenSizes(sizes, steering), frozenset(learned))
         tracer.foreign_results = ForeignResults(are_numbers)
         tracer.merging, tracer.of_any_kind = merging, of_any_kind
         tracer.followed.update(followed)
@@ -116,28 +112,16 @@ def record(
         except TooManyPaths:
             merges_all = True
             continue
-        except ArraysOfTheRun:
-            if makes_arrays:
+        except Learned as found:
+            if ArraysOfTheRun in learned and type(found) is ArraysOfTheRun:
                 raise TracingError(
                     "an array that only the run makes is written while tracing", user_location(),
                     "Make it by a function of NumPy.", kind="T02") from None
-            makes_arrays = True
-            continue
-        except ListsOfTheRun:
-            opens_lists = True
-            continue
-        except IteratorsOfTheRun:
-            opens_iterators = True
+            learned.add(type(found))
             continue
         except OfAnyKind as found:
             known = of_any_kind.get(found.place, frozenset())
             of_any_kind = {**of_any_kind, found.place: known | {found.name}}
-            continue
-        except StoppedTensors:
-            stops_tensors = True
-            continue
-        except WalksInRegions:
-            walks_in_regions = True
             continue
         except FollowBoth as found:
             followed.add(found.place)
@@ -185,6 +169,8 @@ def _record(
     # Paths that were followed and given up have left writes behind.
     existing = set(program.all_operators())
     program.writes = {operator: write for operator, write in program.writes.items() if operator in existing}
+    if tracer.used_up and leads_back_to(tracer.used_up, program):
+        raise UsedUpGraphs
 
 
 def _read_arguments(

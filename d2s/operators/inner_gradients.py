@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from d2s.core.interpreter import GradModeBlock, TensorBase
+from d2s.operators.restarts import UsedUpGraphs
 from d2s.operators.tracer import Tracer
 from d2s.ops.creation import ones_like
 from d2s.static.inner_gradients import InnerGradients
-from d2s.static.program import Operator, Value
+from d2s.static.program import Block, Operator, Program, Value, walk_operators
 from d2s.static.storage import shown_by
 from d2s.static.variable import Variable
 
@@ -27,9 +28,8 @@ def recorded_gradients(
     With `may_miss`, None stands for the gradient of an input that is not used.
     """
     with_history = bool(options.get("create_graph"))
-    keeps_graph = options.get("retain_graph")
-    if not (with_history if keeps_graph is None else keeps_graph) or options.get("no_grad_vars"):
-        # Without the graph, the outputs cannot be differentiated again.
+    keeps_graph = with_history or bool(options.get("retain_graph"))
+    if options.get("no_grad_vars") or (UsedUpGraphs in tracer.learned and not keeps_graph):
         return None
     targets, wanted = [tracer.symbol(given) for given in outputs], [tracer.symbol(given) for given in inputs]
     seeds = _given(tracer, targets, options.get("grad_outputs"))
@@ -38,6 +38,8 @@ def recorded_gradients(
     path = tracer.as_found("gradients", lambda: _path(tracer, targets, wanted))
     if path is None:
         return None
+    if not keeps_graph:
+        tracer.used_up.update(path)
     with GradModeBlock(False):
         started = [ones_like(target) if seed is None else seed for target, seed in zip(targets, seeds, strict=True)]
     values = [variable.value for variable in wanted]
@@ -105,6 +107,8 @@ def _path(tracer: Tracer, targets: Sequence[Variable], wanted: Sequence[Variable
             return None
     if not all(_has_no_history(tracer, value, value in asked) for value in outer):
         return None
+    if not path.isdisjoint(tracer.used_up):
+        raise UsedUpGraphs
     return [operator for operator in program.operators if operator in path]
 
 
@@ -139,3 +143,26 @@ def _are_apart(
             root = shown
         roots += [] if root is None else [root]
     return len(set(roots)) == len(roots) and older.isdisjoint(roots)
+
+
+def leads_back_to(used_up: set[Operator], program: Program) -> bool:
+    """True if something of a Program that may be differentiated later depends on operators that are used up."""
+    if any(operator.kind == "while" and _makes_tensors(operator.blocks[1]) for operator in program.all_operators()):
+        return True
+    makers = {out: operator for operator in program.all_operators() for out in operator.outputs}
+    stack, seen = list(program.outputs), set[Value]()
+    while stack:
+        value = stack.pop()
+        maker = makers.get(value)
+        if value in seen or value.stop_gradient or maker is None:
+            continue
+        if maker in used_up:
+            return True
+        seen.add(value)
+        stack += maker.inputs
+        stack += (given for block in maker.blocks for given in block.outputs)
+    return False
+
+
+def _makes_tensors(block: Block) -> bool:
+    return any(operator.kind in ("materialise", "rewrite") for operator in walk_operators(block))

@@ -91,7 +91,7 @@ def _gradient(tracer: Tracer, part: ObjectVariable, symbol: Variable, options: d
 @contextmanager
 def _watched(tracer: Tracer) -> Iterator[None]:
     """Around a walk that is emitted: it runs hooks, which may do anything."""
-    if tracer.hooks and tracer.is_nested and not tracer.walks_in_regions:
+    if tracer.hooks and tracer.is_nested and WalksInRegions not in tracer.learned:
         raise WalksInRegions
     tracer.lowering.refresh()
     watch = Watch(tracer)

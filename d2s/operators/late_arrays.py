@@ -74,10 +74,13 @@ class LateArrays:
         self._samples: dict[Any, Any] = {}
         # Older arrays that have become operands of the Program, by identity.
         self.operands: dict[int, np.ndarray] = {}
-        # True if the run makes the arrays that the traced code makes.
-        self.are_all_late = False
         # True while arguments are handed to something that neither keeps nor changes them.
         self.is_only_read = False
+
+    @property
+    def are_all_late(self) -> bool:
+        """True if the run makes the arrays that the traced code makes."""
+        return ArraysOfTheRun in self._tracer.learned
 
     @contextlib.contextmanager
     def handed_to(self, function: Any, args: Sequence[Any]) -> Iterator[None]:

@@ -123,7 +123,7 @@ def _recorded(tracer: Tracer, test: Callable[[], Any], body: Callable[[], Any], 
                 mark.undo()
                 return _instead(tracer, before, reason, taken_out)
     except IteratorAdvanced:
-        if not tracer.iterators_are_open:
+        if IteratorsOfTheRun not in tracer.learned:
             raise IteratorsOfTheRun from None
         raise UnsupportedSyntaxError(
             "an iterator made before a loop is advanced in its turns, whose number only the run knows", user_location(),

@@ -366,7 +366,7 @@ def refuse_outer_iterator(tracer: Tracer, iterable: Any) -> None:
     """Raise for an iterator from outside, which tracing would use up, and for one of which only the run knows how far
     it came."""
     if id(iterable) in tracer.spent:
-        if not tracer.iterators_are_open:
+        if IteratorsOfTheRun not in tracer.learned:
             raise IteratorsOfTheRun
         raise UnsupportedSyntaxError(
             "an iterator goes on behind a loop that only the run knows the turns of", user_location(),

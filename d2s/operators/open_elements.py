@@ -25,6 +25,7 @@ from d2s.operators.open_items import (
     refuse,
 )
 from d2s.operators.outcomes import CannotMerge
+from d2s.operators.restarts import ListsOfTheRun
 from d2s.operators.sharing import note_chosen
 from d2s.operators.tracer import Tracer
 from d2s.static.variable import ObjectVariable, Variable
@@ -107,7 +108,7 @@ def put(tracer: Tracer, elements: Elements, part: Any) -> None:
     if issubclass(elements.cls, set):
         _learn(elements, known_key(part))
         return
-    if type(part) in OPENED and (not part or tracer.lists_are_open) and not tracer.is_outer(part):
+    if type(part) in OPENED and (not part or ListsOfTheRun in tracer.learned) and not tracer.is_outer(part):
         # To be filled there.
         open_up(tracer, part)
     tracer.freeze(part)

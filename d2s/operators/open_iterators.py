@@ -98,7 +98,7 @@ class _Again(Turns):
 def made(tracer: Tracer, function: Any, things: tuple[Any, ...], named: dict[str, Any]) -> OpenIterator | None:
     """``function(*things, **named)``, one of `iter`, `zip`, `enumerate` and `reversed`; None for things of which an
     item is not told by its number."""
-    if not tracer.iterators_are_open or function not in _MAKERS or named.get("strict") or not things:
+    if IteratorsOfTheRun not in tracer.learned or function not in _MAKERS or named.get("strict") or not things:
         return None
     if isinstance(things[0], OpenIterator) and function is iter and len(things) == 1:
         return things[0]
@@ -112,19 +112,20 @@ def made(tracer: Tracer, function: Any, things: tuple[Any, ...], named: dict[str
 
 def made_of_turns(tracer: Tracer, turns: Turns) -> Turns:
     """An iterator over what only the run knows how much it is."""
-    return OpenIterator(tracer, turns) if tracer.iterators_are_open and not isinstance(turns, OpenIterator) else turns
+    is_of_the_run = IteratorsOfTheRun in tracer.learned and not isinstance(turns, OpenIterator)
+    return OpenIterator(tracer, turns) if is_of_the_run else turns
 
 
 def counter(tracer: Tracer, start: Any = 0, step: Any = 1) -> Iterator[Any] | Turns:
     """``itertools.count(start, step)``."""
     numbers = all(type(part) is int for part in (start, step))
-    return OpenIterator(tracer, _Numbers(start, step)) if tracer.iterators_are_open and numbers else (
+    return OpenIterator(tracer, _Numbers(start, step)) if IteratorsOfTheRun in tracer.learned and numbers else (
         itertools.count(start, step))
 
 
 def cycle(tracer: Tracer, things: Any) -> Iterator[Any] | Turns:
     """``itertools.cycle(things)``."""
-    if tracer.iterators_are_open and _is_numbered(things) and not is_open(things):
+    if IteratorsOfTheRun in tracer.learned and _is_numbered(things) and not is_open(things):
         return OpenIterator(tracer, _Again(tracer, tuple(things)))
     return itertools.cycle(things)
 
@@ -136,7 +137,7 @@ def _is_numbered(thing: Any) -> bool:
 
 def open_all(tracer: Tracer) -> None:
     """Begin the trace anew, with iterators of the run; nothing if that has been done."""
-    if not tracer.iterators_are_open:
+    if IteratorsOfTheRun not in tracer.learned:
         raise IteratorsOfTheRun
 
 

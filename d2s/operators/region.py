@@ -92,7 +92,7 @@ def explore(
                     if not tracer.is_outermost:
                         raise
                     if not tracer.follow_both_at(found.place):
-                        if not tracer.iterators_are_open:
+                        if IteratorsOfTheRun not in tracer.learned:
                             raise IteratorsOfTheRun from None
                         raise UnsupportedSyntaxError(
                             "an iterator is advanced in code that has to be traced several times", user_location(),

@@ -31,27 +31,35 @@ class TooManyPaths(BaseException):
     """Code decides so often that it has many ways: the trace begins anew, and merges them wherever they part."""
 
 
-class ArraysOfTheRun(BaseException):
+class Learned(BaseException):
+    """Something is found out about the function: the trace begins anew, with this kind among what it knows."""
+
+
+class ArraysOfTheRun(Learned):
     """An array made inside is written as only the run knows: the trace begins anew, and the run makes all arrays."""
 
 
-class WalksInRegions(BaseException):
+class WalksInRegions(Learned):
     """A branch or turn calls `backward`, which runs hooks: the trace begins anew, and asks at each what they can reach.
     """
 
 
-class ListsOfTheRun(BaseException):
+class ListsOfTheRun(Learned):
     """One that was put into a container of the run is changed: the trace begins anew, with all such of the run."""
 
 
-class StoppedTensors(BaseException):
+class StoppedTensors(Learned):
     """Others get a tensor whose history its `stop_gradient` hides: the trace begins anew, and makes each such a Tensor
     before it is set.
     """
 
 
-class IteratorsOfTheRun(BaseException):
+class IteratorsOfTheRun(Learned):
     """An iterator is advanced where only the run knows how often: the trace begins anew, and counts what they give."""
+
+
+class UsedUpGraphs(Learned):
+    """What a `grad` has used up may be gone back through again: the trace begins anew, and leaves such to the run."""
 
 
 class OfAnyKind(BaseException):
@@ -86,6 +94,6 @@ class FollowBoth(BaseException):
 
 
 __all__ = [
-    "FOLLOWS", "MERGES", "RECORDS", "ArraysOfTheRun", "FollowBoth", "IteratorsOfTheRun", "ListsOfTheRun", "OfAnyKind",
-    "StoppedTensors", "TooManyPaths", "TooManyWays", "WalksInRegions",
+    "FOLLOWS", "MERGES", "RECORDS", "ArraysOfTheRun", "FollowBoth", "IteratorsOfTheRun", "Learned", "ListsOfTheRun",
+    "OfAnyKind", "StoppedTensors", "TooManyPaths", "TooManyWays", "UsedUpGraphs", "WalksInRegions",
 ]

@@ -25,7 +25,7 @@ from d2s.operators.guards import REGISTRIES, Guard
 from d2s.operators.late_arrays import LateArrays
 from d2s.operators.layer_hooks import LayerHooks
 from d2s.operators.open_items import OPENED, is_open
-from d2s.operators.restarts import ListsOfTheRun, StoppedTensors
+from d2s.operators.restarts import Learned, ListsOfTheRun, StoppedTensors, WalksInRegions
 from d2s.operators.run_time import set_value, show_retained
 from d2s.operators.shown_objects import ShownObjects
 from d2s.operators.sizes import OpenSizes
@@ -66,16 +66,16 @@ class Tracer(TensorsOfObjects):
 
     def __init__(
         self, program: Program, numbers: frozenset[tuple[Any, ...]] = frozenset(),
-        sizes: OpenSizes | None = None,
+        sizes: OpenSizes | None = None, learned: frozenset[type[Learned]] = frozenset(),
     ) -> None:
         super().__init__(program, numbers, sizes)
+        # What earlier traces of the function have found out.
+        self.learned = learned
         self.retaining: set[Value] = set()
         # Values read from them: what else they are is not known.
         self.taken_values: set[Value] = set()
         # The hooks that the traced code has registered, and what they may have changed in a `backward` inside of it.
         self.hooks: dict[int, Any] = {}
-        # True if branches or turns are known to call `backward`.
-        self.walks_in_regions = False
         self.touched: dict[int, Any] = {}
         # The tensors from outside that turns have written to, for each loop that is being traced.
         self.written_in_turns: list[list[Any]] = []
@@ -83,13 +83,10 @@ class Tracer(TensorsOfObjects):
         self.object_specs: dict[Value, TensorSpec] = {}
         # Lists and dicts of which the run may have another one in their place: they must not be changed any more.
         self.frozen_containers: dict[int, Any] = {}
-        # True if those that are put into containers of the run become some of the run, too.
-        self.lists_are_open = False
-        # True if a tensor becomes a Tensor before its `stop_gradient` is set; and, if not, those of which it was.
-        self.stops_tensors = False
+        # Those of which `stop_gradient` was set, unless they were made Tensors before.
         self.stopped: set[Value] = set()
-        # True if iterators are a number, and what they run over.
-        self.iterators_are_open = False
+        # Operators that a recorded `grad` has used up.
+        self.used_up: set[Operator] = set()
         # The blocks in which traced code has made objects that the run makes anew when it needs them, by identity.
         self.born: dict[int, tuple[Any, Block]] = {}
         self.spent: dict[int, Any] = {}  # iterators of which only the run knows how far a loop has come with them
@@ -149,7 +146,7 @@ class Tracer(TensorsOfObjects):
         # Views of tensors from outside are other ones behind a write to these.
         shared = [variable for _, variable in self.canonical.values() if sharing.sharing_of(variable) is not None]
         # A `backward` in a branch or turn runs the hooks that are there.
-        return [*super().held(), *shared, *(self.hooks.values() if self.walks_in_regions else ())]
+        return [*super().held(), *shared, *(self.hooks.values() if WalksInRegions in self.learned else ())]
 
     def note_hook(self, *hooks: Any) -> None:
         """Note that the traced code has registered hooks."""
@@ -170,7 +167,7 @@ class Tracer(TensorsOfObjects):
     def check_not_frozen(self, thing: Any, what: str = "") -> None:
         """Refuse to change what the run may have another one in the place of."""
         if id(thing) in self.frozen_containers:
-            if type(thing) in OPENED and not self.lists_are_open:
+            if type(thing) in OPENED and ListsOfTheRun not in self.learned:
                 raise ListsOfTheRun
             raise UnsupportedSyntaxError(
                 f"a {type(thing).__name__} is changed{what} that a loop has put into a list, or may have replaced: "
@@ -351,7 +348,7 @@ class Tracer(TensorsOfObjects):
         defined = self.definitions.get(old)
         is_leaf = self.is_made_leaf(old)
         stops = flag and not is_leaf and old not in self.tensors
-        if not (flag and is_leaf) and not self.may_have_left(old) and not (stops and self.stops_tensors):
+        if not (flag and is_leaf) and not self.may_have_left(old) and not (stops and StoppedTensors in self.learned):
             super().set_stop_gradient(variable, flag)
             if stops:
                 self.stopped.add(variable.value)

@@ -25,7 +25,7 @@ _REFUSED_BEFORE = frozenset({"py_layer", "py_func"})
 _ALLOWED_AFTER = frozenset({
     "cond", "reversed_turns", "branch_of", "has_turns", "is_first_turn", "is_present", "zeros_like", "or_zeros",
     "add_present", "size", "accumulate", "arrived", "contributed", "call_hooks", "check_input",
-    "check_version", "check_chosen",
+    "check_version", "check_chosen", "check_output",
 })
 
 
@@ -94,8 +94,7 @@ def _inner_backward(program: Program, found: Operator, losses: set[Operator]) ->
         return None
     losses.add(made)
     loss = made.inputs[0]
-    # A value that control flow has chosen may be a Tensor of the caller.
-    if not any(loss in operator.outputs and operator.op is not None for operator in before):
+    if not _is_computed(loss, before):
         return None
     if loss.spec is None or not loss.spec.is_static or math.prod(loss.spec.shape) != 1:  # type: ignore[arg-type]
         return None
@@ -113,6 +112,31 @@ def _inner_backward(program: Program, found: Operator, losses: set[Operator]) ->
     return InnerBackward(found, program.outputs.index(loss), options[1])
 
 
+def _is_computed(loss: Value, before: list[Operator]) -> bool:
+    """True if an op has computed `loss`: one that control flow has chosen may be a Tensor of the caller."""
+    makers = {out: operator for operator in _inside(before) for out in operator.outputs}
+    carried = {value: operator for operator in _inside(before) if operator.kind == "while"
+               for value in operator.blocks[1].inputs}
+    stack, seen = [loss], set[Value]()
+    while stack:
+        value = stack.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        maker = carried.get(value) or makers.get(value)
+        if maker is None:
+            return False
+        if maker.kind == "while":
+            place = (maker.blocks[1].inputs if value in carried else maker.outputs).index(value)
+            stack += (maker.inputs[place], maker.blocks[1].outputs[place])
+        elif maker.kind == "cond":
+            place = maker.outputs.index(value)
+            stack += (block.outputs[place] for block in maker.blocks)
+        elif maker.op is None:
+            return False
+    return True
+
+
 def _unseen_leaves(program: Program, before: list[Operator]) -> set[Operator]:
     """The leaves made in the run of which nobody has the Tensor: nobody can see whether they get a gradient."""
     read = {value for operator in program.all_operators() for value in operator.reads()}
@@ -126,7 +150,7 @@ def whole_step(
     """`program` with the plans of its `backwards` in their places, or None if that could be noticed."""
     conditional = any(plan.conditional for _, plan in backwards)
     if conditional and any(
-        operator.kind in ("register_hook", "hook_point") for operator in program.all_operators()
+        operator.kind == "register_hook" for operator in program.all_operators()
     ):
         return None
     names = Names()
@@ -134,9 +158,15 @@ def whole_step(
         names.fresh(value.name)
     operators: list[Operator] = []
     start, only_looks = 0, False
+    # The outputs of which somebody may have the Tensor already.
+    shown = set[int]()
     for backward, plan in backwards:
         if not all(operator.op is not None or operator.kind in _ALLOWED_AFTER
                    for operator in plan.program.all_operators()):
+            return None
+        shown.add(backward.loss)
+        if any(operator.kind == "check_output" and operator.attrs["number"] in shown
+               for operator in plan.program.all_operators()):
             return None
         place = program.operators.index(backward.operator)
         inlined = _Inlined(program, edges, plan, names, _seed(program.outputs[plan.reached[0]]), place, bool(start))
@@ -246,7 +276,7 @@ class _Inlined:
             yield Operator("hooked", (given, point), (self.defined(operator.outputs[0]),), {}, effect=True,
                            location=_of_gradient(operator.location))
             self.seen = True
-        elif kind == "check_version" and operator.inputs[0] in self.later:
+        elif kind == "check_output" or (kind == "check_version" and operator.inputs[0] in self.later):
             return
         elif kind in ("check_input", "check_chosen"):
             if self.seen:

@@ -86,8 +86,15 @@ def of_a_leaf_made_inside(x, w):
     return ((g * g).sum(1) - 1).square().mean()
 
 
+def used_up(x, w):
+    """Nothing goes back through it again."""
+    y = (x.matmul(w) ** 2).sum()
+    (g,) = d2s.grad(y, [x])
+    return (g * x).sum() + (w * w).sum()
+
+
 RECORDED = [
-    slope, of_two, third_order, with_given_gradient, of_a_value_inside, of_unused, kept, without_grad_mode,
+    used_up, slope, of_two, third_order, with_given_gradient, of_a_value_inside, of_unused, kept, without_grad_mode,
     several_outputs_of_an_op, of_a_leaf_made_inside]
 
 
@@ -114,10 +121,27 @@ def through_a_branch(x, w):
     return (g * g).sum()
 
 
-def used_up(x, w):
+def used_up_and_returned(x, w):
     y = (x.matmul(w) ** 2).sum()
     (g,) = d2s.grad(y, [x])
-    return (g * x).sum()
+    return (g * x).sum() + y
+
+
+def used_up_twice(x, w):
+    y = (x.matmul(w) ** 2).sum()
+    (g,) = d2s.grad(y, [x])
+    (h,) = d2s.grad(y, [w])
+    return (g * x).sum() + h.sum()
+
+
+def used_up_behind_a_loop(x, w):
+    h = x.matmul(w)
+    (g,) = d2s.grad(h.sum(), [x])
+    k = d2s.to_tensor(0)
+    while k < 2:
+        k += 1
+        h = h * 1.1
+    return (g * x).sum() + h.sum()
 
 
 def behind_a_call(x, w):
@@ -147,7 +171,9 @@ def with_shared_memory(x, w):
     return gv.sum() + gx.sum()
 
 
-BY_THE_RUN = [hooked, in_a_branch, through_a_branch, used_up, behind_a_call, behind_a_write, with_shared_memory]
+BY_THE_RUN = [
+    hooked, in_a_branch, through_a_branch, used_up_and_returned, used_up_twice, used_up_behind_a_loop, behind_a_call,
+    behind_a_write, with_shared_memory]
 
 
 def kinds_of(static):

@@ -180,7 +180,8 @@ def test_by_the_walk(make):
     assert_same(make, whole=False)
 
 
-@pytest.mark.parametrize("make", [changed_by_the_first_step, changed_before_it_is_read], ids=lambda given: given.__name__)
+@pytest.mark.parametrize(
+    "make", [changed_by_the_first_step, changed_before_it_is_read], ids=lambda given: given.__name__)
 def test_what_was_written_to_in_between(make):
     log = assert_same(make, whole=None)
     assert "modified in place" in log[0][1]
