@@ -16,7 +16,7 @@ from d2s.static.passes import fold_constants, merge_duplicates, optimized, recom
 from d2s.static.passes.rewriting import Rewriter
 from d2s.static.program import Block
 from d2s.static.verify import verify_pass
-from d2s.static.whole_step import whole_step
+from d2s.static.whole_step import inner_backwards, whole_step
 from tests.modes import programs
 
 FOLDER = Path(__file__).parents[1] / "golden" / "ir_passes"
@@ -35,7 +35,8 @@ def traced(text):
         static(*arguments)
     compiled = static.concrete_program.traced.compiled
     if compiled.step is not None:
-        return whole_step(compiled.program, compiled.edges, compiled._whole_plan).program
+        (backward,) = inner_backwards(compiled.program)
+        return whole_step(compiled.program, compiled.edges, [(backward, compiled._whole_plan)]).program
     return dataclasses.replace(compiled.program, backward=None)
 
 
