@@ -73,7 +73,7 @@ QUICK = (
 # recursion; or that hold functions of their module by a reference from before these were exchanged.
 _PLURALS = "test.test_gettext.GNUTranslationsClassPluralFormsTestCase"
 KNOWN = frozenset({
-    "test.test_contextlib.TestExitStack.test_exit_exception_traceback",
+    "test.test_call.TestRecursion.test_super_deep", "test.test_contextlib.TestExitStack.test_exit_exception_traceback",
     "test.test_contextlib_async.TestAsyncExitStack.test_exit_exception_traceback",
     "test.test_descr.ClassPropertiesAndMethods.test_dir",
     "test.test_enum.TestSpecial.test_pickle_enum_function", f"{_PLURALS}.test_plural_forms_null_translations",
