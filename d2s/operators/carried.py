@@ -14,7 +14,7 @@ from d2s.operators.equality import is_plain, is_told_by_value, same_plain_value
 from d2s.operators.guards import is_layer
 from d2s.operators.heap import CONTAINERS, fields_of, is_user_object, restore
 from d2s.operators.open_items import OPENED, Elements, elements_of, held_items, is_open, new_open
-from d2s.operators.outcomes import CannotMerge, Grown
+from d2s.operators.outcomes import CannotMerge, Grown, other_names
 from d2s.operators.sharing import note_chosen
 from d2s.operators.symbols import symbol_of
 from d2s.operators.tracer import Tracer
@@ -471,7 +471,7 @@ def differences(node: Any, before: Any, after: Any) -> Iterator[tuple[Any, Any, 
                 yield position, old, now
     elif hasattr(before, "keys"):
         if list(before) != list(after):
-            raise CannotMerge("a dict or object gets other keys or attributes from turn to turn")
+            raise CannotMerge(other_names(node, before, after, "behind a turn"))
         for key in before:
             if before[key] is not after[key]:
                 yield key, before[key], after[key]

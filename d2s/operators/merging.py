@@ -14,7 +14,7 @@ from d2s.operators.carried import BuiltForm, OpenForm, built_of, is_replaceable,
 from d2s.operators.equality import is_plain, is_told_by_value, same_plain_value, same_value
 from d2s.operators.heap import Heap, fields_of
 from d2s.operators.open_items import OPENED, Elements, elements_of, held_items, is_open, new_open
-from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome
+from d2s.operators.outcomes import CannotMerge, Grown, OnOnePath, Outcome, other_names
 from d2s.operators.sharing import note_all_sources, sharing_of
 from d2s.operators.trace_state import TraceState
 from d2s.operators.tracer import Tracer
@@ -151,7 +151,7 @@ class _Merger:
             raise Grown(node, f"a {type(node).__name__} is one of the run on one path only")
         if isinstance(a, dict):
             if list(a) != list(b):
-                raise _other_places(node, f"a {type(node).__name__} has different keys or attributes")
+                raise _other_places(node, other_names(node, a, b, "on one path"))
             return {key: self.merge(a[key], b[key], str(key)) for key in a}
         if isinstance(node, set):
             if a == b:

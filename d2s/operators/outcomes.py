@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from d2s.operators.heap import Fields
 from d2s.operators.trace_state import TraceState
 from d2s.static.program import Value
 from d2s.static.variable import Variable
@@ -35,6 +36,16 @@ class Grown(CannotMerge):
     def __init__(self, thing: Any, text: str) -> None:
         super().__init__(text)
         self.thing = thing
+
+
+def other_names(node: Any, first: Any, second: Any, where: str) -> str:
+    """That a dict or object holds other keys or attributes in one state than in another, and which."""
+    names = [*(key for key in first if key not in second), *(key for key in second if key not in first)]
+    kind = "key" if isinstance(node, dict) else "attribute"
+    thing = type(node.owner if isinstance(node, Fields) else node).__name__
+    if not names:
+        return f"a {thing} has its {kind}s in another order {where}"
+    return f"a {thing} has the {kind} {names[0]!r} {where} only: give it a value of the same kind before"
 
 
 class OnOnePath(CannotMerge):
@@ -83,4 +94,4 @@ class Outcome:
         return next((value for known, value in self.state.canonical if known is variable), variable.value)
 
 
-__all__ = ["CannotMerge", "Grown", "OnOnePath", "Outcome"]
+__all__ = ["CannotMerge", "Grown", "OnOnePath", "Outcome", "other_names"]

@@ -112,3 +112,32 @@ def test_a_function_of_another_text_with_the_same_file_name_is_not_converted():
     exec(compile(textwrap.dedent("def f(x):\n    return x + 1\n"), "<string>", "exec"), namespace)
     with pytest.raises(SourceError, match="cannot read the source"):
         d2s.to_static(namespace["f"])
+
+
+def _with_an_attribute(before):
+    class State:
+        pass
+
+    def f(x, n):
+        state, total = State(), x
+        state.kept = x
+        if before is not None:
+            state.best = before(x)
+        for _ in range(n):
+            if total.sum() > 1:
+                state.best = total
+            total = total + state.kept
+        return total
+
+    return f
+
+
+def test_an_attribute_that_only_some_turns_set_is_named_with_what_to_do():
+    args = leaf(0.7), d2s.to_tensor(3)
+    said = "has the attribute 'best' on one path only: give it a value of the same kind before"
+    with pytest.raises(UnsupportedSyntaxError, match=said) as refused:
+        d2s.to_static(_with_an_attribute(None))(*args)
+    assert refused.value.id == "D2S-U21"
+    for before in (lambda x: x * 0.0, lambda x: None):
+        function = _with_an_attribute(before)
+        assert d2s.to_static(function)(*args).numpy() == function(*args).numpy()
