@@ -325,7 +325,9 @@ class Lowering:
         out = self.tracer.new_value(type(thing).__name__, None)
         attrs: dict[str, Any] = {"call": (maker, template, {})}
         if block is self.tracer.block:
-            out = self.tracer.emit("python", (), (out,), attrs, effect=True).outputs[0]
+            # The traced code has made it without an exception.  At the end of a turn no handler is there to be told.
+            with self.tracer.unguarded():
+                out = self.tracer.emit("python", (), (out,), attrs, effect=True).outputs[0]
         else:
             operator = Operator("python", (), (out,), attrs, effect=True, location=user_location())
             out = self.tracer.emit_into(block, operator).outputs[0]

@@ -48,8 +48,15 @@ class Watch:
         self.changes = Changes(hooks, tracer)
         self.tensors = self._tensors()
         self.are_read_again = tuple(map(self._is_read_again, self.tensors))
-        self.before = tracer.python_call(
-            states_of, (self.are_read_again, *self.tensors), effect=True) if self.tensors else None
+        self.before = self._asked(states_of) if self.tensors else None
+
+    def _asked(self, question: Any, *before: Any) -> ObjectVariable:
+        """What the run tells of the tensors that hooks may write to; a name that is not bound is none."""
+        tracer = self.tracer
+        tensors = [
+            ObjectVariable(tracer, tracer.materialise(variable.value)) if variable.value.maybe_missing else variable
+            for variable in self.tensors]
+        return tracer.python_call(question, (*before, self.are_read_again, *tensors), effect=True)
 
     def _tensors(self) -> tuple[Variable, ...]:
         """Those that the hooks may write to."""
@@ -70,7 +77,7 @@ class Watch:
         """Let the trace see what they may have done."""
         tracer = self.tracer
         if self.before is not None:
-            tracer.python_call(check_states, (self.before, self.are_read_again, *self.tensors), effect=True)
+            self._asked(check_states, self.before)
         for cell, name in self.changes.cells:
             if self.changes.is_older(cell):
                 self._is_later((id(cell), "cell", name), cell)

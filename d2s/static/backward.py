@@ -185,7 +185,8 @@ class Backward:
         self._answers: dict[Question, Value] = {}
         self.useful = useful_values(program, self.wanted, wanted is not None)
         self.reads = RuleReads(
-            program, self.needs, self.output_numbers, {value: number for number, value in enumerate(tensors)})
+            program, self.needs, self.has_history, self.output_numbers,
+            {value: number for number, value in enumerate(tensors)})
         # For each edge, where it is said that its last contribution is in.
         self.arrivals: dict[int, Operator] = {}
         # Where it was said too early: dropped at the end, as each one would be looked for among all operators.
@@ -195,7 +196,10 @@ class Backward:
     # --- the derivation ----------------------------------------------------------------------------------------
 
     def needs(self, value: Value) -> bool:
-        return not value.stop_gradient and value in self.useful and not value.is_constant and value not in self.blocked
+        return value in self.useful and self.has_history(value)
+
+    def has_history(self, value: Value) -> bool:
+        return not (value.stop_gradient or value.is_constant or value in self.blocked)
 
     def run(self, reached: Sequence[int]) -> None:
         grads: Gradients = {}

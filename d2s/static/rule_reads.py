@@ -18,6 +18,9 @@ class RuleReads:
     program : Program
     needs : callable
         ``needs(value)``: True if its gradient is computed.
+    has_history : callable
+        ``has_history(value)``: True if it is computed where all gradients are.  Eager mode refuses to go on from what
+        was written to also where only gradients are wanted that do not read it.
     outputs, tensors : dict of Value to int
         Values of which the caller gets a Tensor, and inputs that are one of his, by number: he may write to these.
 
@@ -29,11 +32,12 @@ class RuleReads:
     """
 
     def __init__(
-        self, program: Program, needs: Callable[[Value], bool], outputs: Mapping[Value, int],
-        tensors: Mapping[Value, int],
+        self, program: Program, needs: Callable[[Value], bool], has_history: Callable[[Value], bool],
+        outputs: Mapping[Value, int], tensors: Mapping[Value, int],
     ) -> None:
         self._program = program
         self._needs = needs
+        self._has_history = has_history
         self.values: set[Value] = set()
         self.tensors = tensors
         self.versions = program.versions
@@ -49,9 +53,7 @@ class RuleReads:
 
     def flags(self, operator: Operator) -> tuple[tuple[bool, ...], bool]:
         """Of which inputs, and whether of its outputs, the rules of this op read the values."""
-        op = operator.op
-        assert op is not None
-        return op.reads_for(tuple(self._needs(v) and op.differentiates(i) for i, v in enumerate(operator.inputs)))
+        return _flags(operator, self._needs)
 
     def _all(self) -> Iterator[tuple[Operator, Value, bool]]:
         """Every operator with the values that its rule reads, and whether as first operand alone."""
@@ -63,12 +65,12 @@ class RuleReads:
     def _is_first_alone(self, operator: Operator, value: Value) -> bool:
         if value not in operator.inputs[1:]:
             return True
-        read, _ = self.flags(operator)
+        read, _ = _flags(operator, self._has_history)
         return not any(other is value and read[index] for index, other in enumerate(operator.inputs) if index)
 
     def read_by(self, operator: Operator) -> list[Value]:
-        """The values that the rule of an operator reads."""
-        read, reads_out = self.flags(operator)
+        """The values that the rule of an operator reads where all gradients are computed."""
+        read, reads_out = _flags(operator, self._has_history)
         values = [value for value, is_read in zip(operator.inputs, read, strict=True) if is_read]
         return [*values, *(operator.outputs if reads_out else ())]
 
@@ -124,3 +126,9 @@ class RuleReads:
         if others:
             attrs = {"numbers": numbers, "outputs": outputs, "op": operator.kind}
             record.emit("check_chosen", (), (), attrs, effect=True)
+
+
+def _flags(operator: Operator, needs: Callable[[Value], bool]) -> tuple[tuple[bool, ...], bool]:
+    op = operator.op
+    assert op is not None
+    return op.reads_for(tuple(needs(v) and op.differentiates(i) for i, v in enumerate(operator.inputs)))

@@ -138,9 +138,10 @@ def raise_again(error: BaseException) -> None:
 
 
 def states_of(are_read_again: tuple[bool, ...], *tensors: Any) -> tuple[Any, ...]:
-    """What tells whether tensors are what they were; values that are read again may be others."""
+    """What tells whether tensors are what they were; values that are read again may be others, names be unbound."""
     return tuple(
-        (tensor.shape, tensor.dtype, tensor.stop_gradient, None if is_read_again else tensor.version)
+        None if tensor is MISSING else (
+            tensor.shape, tensor.dtype, tensor.stop_gradient, None if is_read_again else tensor.version)
         for is_read_again, tensor in zip(are_read_again, tensors, strict=True))
 
 

@@ -54,14 +54,14 @@ class Writes:
         for operator, write in program.writes.items():
             # A value that has got another name, because it stops gradients say, is the same memory.
             self._writers[self.root(write.value)].append(operator)
-        written_inside = {self._class(write.value) for op, write in program.writes.items() if op in nested}
-        written = {self._class(write.value) for write in program.writes.values()}
+        written_inside = {self.memory(write.value) for op, write in program.writes.items() if op in nested}
+        written = {self.memory(write.value) for write in program.writes.values()}
         chosen = {self._class(value) for value in self._chosen}
         self.are_certain = True
         for reader, value, is_kept in read if program.writes else ():
             found = self.memory(value)
             if found in written_inside or (found in chosen and found in written and any(
-                self._class(write.value) is found and not (is_kept and (write.through, write.kept) == (reader, value))
+                self.memory(write.value) is found and not (is_kept and (write.through, write.kept) == (reader, value))
                 for write in program.writes.values()
             )):
                 self.are_certain = False
