@@ -79,6 +79,9 @@ def erf_of(x: Array) -> Array:
     result[inner] = z + z * _ratio(z * z, _BELOW_0_84)
     for low, high, coefficients in _OUTER_RANGES:
         inside = (size >= low) & (size < high)
+        if not inside.any():
+            # Of small arrays most ranges are empty, and the polynomials of each take 20 us.
+            continue
         z = size[inside]
         if low < 1:
             value = x.dtype.type(_ERX) + _ratio(z - 1, coefficients)
