@@ -117,6 +117,7 @@ def record(
                 raise TracingError(
                     "an array that only the run makes is written while tracing", user_location(),
                     "Make it by a function of NumPy.", kind="T02") from None
+            assert type(found) not in learned, "nothing is found out twice"
             learned.add(type(found))
             continue
         except OfAnyKind as found:

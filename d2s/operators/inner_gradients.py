@@ -43,7 +43,7 @@ def recorded_gradients(
     with GradModeBlock(False):
         started = [ones_like(target) if seed is None else seed for target, seed in zip(targets, seeds, strict=True)]
     values = [variable.value for variable in wanted]
-    found = InnerGradients(tracer, values).derive(targets, started, path, with_history)
+    found = InnerGradients(tracer, path, values).derive(targets, started, with_history)
     gradients = [found.get(value) for value in values]
     if (None in gradients and not may_miss) or not _are_apart(tracer, gradients, path, started):
         # What was recorded is of no use, and goes with the dead code.

@@ -57,13 +57,24 @@ class Aliases:
             operator.outputs[0]: operator.inputs[0] for operator in program.all_operators()
             if operator.kind in ANOTHER_NAME}
         self._uses = Counter[Value]()
+        if any(operator.blocks for operator in program.operators):
+            # Nobody asks for them where there are no regions.
+            self._count_uses(program)
+        self._visit(program.block)
+        if self.found:
+            self._leave_out(program, edges)
+
+    def _count_uses(self, program: Program) -> None:
+        """Count how often each value is read, or given by a block; the inputs of blocks get their homes."""
         for operator in program.all_operators():
             for block in operator.blocks:
                 self.homes.update(dict.fromkeys(block.inputs, block))
                 self._uses.update(map(self.named, block.outputs))
             if operator.kind not in ANOTHER_NAME:
                 self._uses.update(map(self.named, operator.reads()))
-        self._visit(program.block)
+
+    def _leave_out(self, program: Program, edges: set[Value]) -> None:
+        """Drop what is complete at its branch, and what has an identity."""
         relations = Relations(
             (value, source) for value, alias in self.found.items() for source in alias.sources)
         at_branches = _Complete(self, relations, {relations.class_of(edge) for edge in edges} - {None})

@@ -9,7 +9,7 @@ from d2s.core.interpreter import GradModeBlock, use_interpreter
 from d2s.static.backward import Backward
 from d2s.static.backward_regions import Gradient
 from d2s.static.builder import StaticInterpreter
-from d2s.static.program import Operator, Program, Value
+from d2s.static.program import Block, Operator, Program, Value
 from d2s.static.variable import Variable
 
 
@@ -17,13 +17,21 @@ class InnerGradients(Backward):
     """Derives gradients like `Backward`, but into the Program itself, where neither hooks nor regions are on the way.
 
     They can be differentiated in their turn, as the operators of a function of the user.
+
+    Parameters
+    ----------
+    record : StaticInterpreter
+    path : sequence of Operator
+        The ops on the way, in the order of the Program.
+    wanted : iterable of Value
     """
 
     may_follow = True
 
-    def __init__(self, record: StaticInterpreter, wanted: Iterable[Value]) -> None:
-        wanted = tuple(dict.fromkeys(wanted))
-        super().__init__(record.program, Program(), wanted, range(len(wanted)))
+    def __init__(self, record: StaticInterpreter, path: Sequence[Operator], wanted: Iterable[Value]) -> None:
+        wanted = tuple(wanted)
+        # Nothing else is looked at: a function may ask for many gradients.
+        super().__init__(Program(record.program.name, Block((), list(path))), Program(), wanted, range(len(wanted)))
         self.record = record
         # Contributions are summed up here, at inputs as at any other value.
         self.edges = {}
@@ -31,8 +39,7 @@ class InnerGradients(Backward):
         self.found: dict[Value, Gradient] = {}
 
     def derive(
-        self, targets: Sequence[Variable], seeds: Sequence[Variable], operators: Sequence[Operator],
-        with_history: bool,
+        self, targets: Sequence[Variable], seeds: Sequence[Variable], with_history: bool
     ) -> dict[Value, Value]:
         """Record the gradients of the wanted values.
 
@@ -40,8 +47,6 @@ class InnerGradients(Backward):
         ----------
         targets, seeds : sequence of Variable
             Where to start, with the gradients there.
-        operators : sequence of Operator
-            Those on the way, in the order of the Program.
         with_history : bool
             True if the gradients are to be differentiated.
         """
@@ -49,7 +54,7 @@ class InnerGradients(Backward):
         with GradModeBlock(with_history), use_interpreter(self.record):
             for target, seed in zip(targets, seeds, strict=True):
                 self.accumulate(grads, target.value, Gradient(self.record.value_of(seed)))
-            for operator in reversed(operators):
+            for operator in reversed(self.forward.operators):
                 location = operator.location
                 with self.record.at(None if location is None else replace(location, of_gradient=True)):
                     self.operator(operator, grads)

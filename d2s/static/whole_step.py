@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -69,65 +69,78 @@ class InnerBackward:
 
 
 def inner_backwards(program: Program) -> list[InnerBackward]:
-    """The `backward`s of `program`, in order; none if one of them cannot be put in place."""
-    found = []
-    made = set[Operator]()
-    for operator in program.all_operators():
+    """The `backward`s of `program`, in order; none if somebody could see that one of them is put in place."""
+    if not any(operator.kind == "backward" for operator in program.operators):
+        return []
+    makers = _makers(program)
+    outer, unseen = set(program.inputs), _unseen_leaves(program)
+    places = {operator: place for place, operator in enumerate(program.operators)}
+    found: list[InnerBackward] = []
+    # What has become a Tensor since the last backward, and where something had an effect last.
+    shown, last_effect = set[Operator](), -1
+    for place, operator in enumerate(program.operators):
         if operator.kind == "backward":
-            backward = _inner_backward(program, operator, made)
-            if backward is None:
+            tensor, *options = operator.attrs["call"]
+            made = makers.get(tensor)
+            if made is None or options not in ([None, False], [None, True]) or not _is_loss(made, program, makers):
                 return []
-            found.append(backward)
+            # Nothing of the user's may run while the loss is there and its gradient is not.
+            if not shown <= {made} or places.get(made, -1) < last_effect:
+                return []
+            shown.clear()
+            found.append(InnerBackward(operator, program.outputs.index(made.inputs[0]), options[1]))
+        else:
+            for inner in _inside([operator]):
+                if inner.kind == "backward" or inner.kind in _REFUSED_BEFORE or (
+                    inner.kind == "leaf" and inner not in unseen
+                ):
+                    # What follows the last backward may be anything else.
+                    return found if not _has_backward(program.operators[place:]) else []
+                if inner.kind in ("materialise", "rewrite") and not inner.inputs[0].stop_gradient and (
+                    inner.inputs[0] not in outer
+                ):
+                    shown.add(inner)
+        if operator.effect:
+            last_effect = place
     return found
 
 
-def _inner_backward(program: Program, found: Operator, losses: set[Operator]) -> InnerBackward | None:
-    """One of them, if nobody can see that it is put in place; `losses` have become Tensors for others, before it."""
-    if found not in program.operators:
-        return None
-    before = program.operators[: program.operators.index(found)]
-    tensor, *options = found.attrs["call"]
-    if options not in ([None, False], [None, True]):
-        return None
-    made = next((operator for operator in before if tensor in operator.outputs), None)
-    if made is None or made.kind != "materialise" or made.inputs[0] not in program.outputs:
-        return None
-    losses.add(made)
+def _has_backward(operators: list[Operator]) -> bool:
+    return any(operator.kind == "backward" for operator in _inside(operators))
+
+
+def _makers(program: Program) -> dict[Value, Operator]:
+    """What defines each value; for what turns carry, the loop."""
+    found = {}
+    for operator in program.all_operators():
+        found.update(dict.fromkeys(operator.outputs, operator))
+        if operator.kind == "while":
+            found.update(dict.fromkeys(operator.blocks[1].inputs, operator))
+    return found
+
+
+def _is_loss(made: Operator, program: Program, makers: Mapping[Value, Operator]) -> bool:
+    """True if an operator makes the Tensor of one number that ops have computed.
+
+    One that control flow has chosen may be a Tensor of the caller.
+    """
+    if made.kind != "materialise" or made.inputs[0] not in program.outputs:
+        return False
     loss = made.inputs[0]
-    if not _is_computed(loss, before):
-        return None
     if loss.spec is None or not loss.spec.is_static or math.prod(loss.spec.shape) != 1:  # type: ignore[arg-type]
-        return None
-    outer, unseen = set(program.inputs), _unseen_leaves(program, before)
-    for operator in _inside(before):
-        if operator.kind in _REFUSED_BEFORE or (operator.kind == "leaf" and operator not in unseen):
-            return None
-        if operator.kind in ("materialise", "rewrite") and operator not in losses:
-            value = operator.inputs[0]
-            if not value.stop_gradient and value not in outer:
-                return None
-    # Nothing of the user's may run while the loss is there and its gradient is not.
-    if any(operator.effect for operator in before[before.index(made) :]):
-        return None
-    return InnerBackward(found, program.outputs.index(loss), options[1])
-
-
-def _is_computed(loss: Value, before: list[Operator]) -> bool:
-    """True if an op has computed `loss`: one that control flow has chosen may be a Tensor of the caller."""
-    makers = {out: operator for operator in _inside(before) for out in operator.outputs}
-    carried = {value: operator for operator in _inside(before) if operator.kind == "while"
-               for value in operator.blocks[1].inputs}
+        return False
     stack, seen = [loss], set[Value]()
     while stack:
         value = stack.pop()
+        maker = makers.get(value)
         if value in seen:
             continue
         seen.add(value)
-        maker = carried.get(value) or makers.get(value)
         if maker is None:
             return False
         if maker.kind == "while":
-            place = (maker.blocks[1].inputs if value in carried else maker.outputs).index(value)
+            carried = maker.blocks[1].inputs
+            place = (carried if value in carried else maker.outputs).index(value)
             stack += (maker.inputs[place], maker.blocks[1].outputs[place])
         elif maker.kind == "cond":
             place = maker.outputs.index(value)
@@ -137,11 +150,15 @@ def _is_computed(loss: Value, before: list[Operator]) -> bool:
     return True
 
 
-def _unseen_leaves(program: Program, before: list[Operator]) -> set[Operator]:
+def _unseen_leaves(program: Program) -> set[Operator]:
     """The leaves made in the run of which nobody has the Tensor: nobody can see whether they get a gradient."""
-    read = {value for operator in program.all_operators() for value in operator.reads()}
-    read.update(value for operator in program.all_operators() for block in operator.blocks for value in block.outputs)
-    return {operator for operator in before if operator.kind == "leaf" and operator.outputs[1] not in read}
+    leaves = {operator for operator in program.operators if operator.kind == "leaf"}
+    if not leaves:
+        return leaves
+    read = set[Value]()
+    for operator in program.all_operators():
+        read.update(operator.reads(), *(block.outputs for block in operator.blocks))
+    return {leaf for leaf in leaves if leaf.outputs[1] not in read}
 
 
 def whole_step(
@@ -149,9 +166,7 @@ def whole_step(
 ) -> WholeStep | None:
     """`program` with the plans of its `backwards` in their places, or None if that could be noticed."""
     conditional = any(plan.conditional for _, plan in backwards)
-    if conditional and any(
-        operator.kind == "register_hook" for operator in program.all_operators()
-    ):
+    if conditional and any(operator.kind == "register_hook" for operator in program.all_operators()):
         return None
     names = Names()
     for value in all_values(program):

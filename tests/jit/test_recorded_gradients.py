@@ -105,6 +105,15 @@ def hooked(x, w):
     return (g * g).sum()
 
 
+def hooked_behind(x, w):
+    """The hook is not there yet when the gradient is asked for, though it is moved to the definition of its tensor."""
+    h = x.matmul(w)
+    (g,) = d2s.grad((h * h).sum(), [h], create_graph=True)
+    h.register_hook(lambda g: LOG.append(g.numpy().tolist()) or g * g + 1)
+    g.register_hook(lambda g: LOG.append(g.numpy().tolist()) or g + 1)
+    return (g * g).sum() + (h * 3).sum()
+
+
 def in_a_branch(x, w):
     y = (x.matmul(w) ** 2).sum()
     if y > 0.5:
@@ -172,8 +181,8 @@ def with_shared_memory(x, w):
 
 
 BY_THE_RUN = [
-    hooked, in_a_branch, through_a_branch, used_up_and_returned, used_up_twice, used_up_behind_a_loop, behind_a_call,
-    behind_a_write, with_shared_memory]
+    hooked, hooked_behind, in_a_branch, through_a_branch, used_up_and_returned, used_up_twice, used_up_behind_a_loop,
+    behind_a_call, behind_a_write, with_shared_memory]
 
 
 def kinds_of(static):
